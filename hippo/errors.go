@@ -97,6 +97,15 @@ func InField(err error, field string) error {
 	return &named
 }
 
+// Under puts a prefix before the field that an error names.
+func Under(err error, prefix string) error {
+	var e *Error
+	if err == nil || !errors.As(err, &e) || e.Field == "" {
+		return InField(err, prefix)
+	}
+	return InField(err, prefix+"."+e.Field)
+}
+
 // ErrorKindOf is the kind of err: its own where it has one, Unavailable for a
 // context that ended, Internal for anything else.
 func ErrorKindOf(err error) ErrorKind {
@@ -112,6 +121,10 @@ func ErrorKindOf(err error) ErrorKind {
 
 // IsKind says whether err is of the kind.
 func IsKind(err error, kind ErrorKind) bool { return err != nil && ErrorKindOf(err) == kind }
+
+// ErrShardFull is wrapped by the error of a reconcile whose shard cannot take
+// more before the index has grown.
+var ErrShardFull = errors.New("the shard is full")
 
 // ErrShardMissing is wrapped by the NotFound error of a write into a shard that
 // does not exist.

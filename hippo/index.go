@@ -168,13 +168,18 @@ type Shard struct {
 	Entries map[MemoryID]Micros
 }
 
+// Bytes is what the shard's entries take.
+func (s Shard) Bytes() int64 {
+	var n int64
+	for id := range s.Entries {
+		n += int64(EntryBytes(id))
+	}
+	return n
+}
+
 // Over says whether the shard holds more than 1/part of its budget.
 func (s Shard) Over(part int) bool {
-	bytes := 0
-	for id := range s.Entries {
-		bytes += EntryBytes(id)
-	}
-	return bytes*part > ShardBudgetBytes || len(s.Entries)*part > ShardBudgetEntries
+	return s.Bytes()*int64(part) > ShardBudgetBytes || len(s.Entries)*part > ShardBudgetEntries
 }
 
 // IndexRead is what one query of the index saw, in one snapshot.

@@ -53,8 +53,11 @@ func (p Paths) Check() error {
 			return Errorf(Invalid, t.field, "%q is a collection: a document's path has an even number of segments", t.template)
 		}
 		var found []string
-		for _, s := range segments {
+		for i, s := range segments {
 			if strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") {
+				if i%2 == 0 {
+					return Errorf(Invalid, t.field, "%q has %s in the place of a collection's name", t.template, s)
+				}
 				found = append(found, s)
 			} else if err := checkDocumentID(s, MaxDocumentIDBytes); err != nil || strings.ContainsAny(s, "{}*=") {
 				return Errorf(Invalid, t.field, "%q has the segment %q, which is neither a name nor a placeholder", t.template, s)
@@ -63,9 +66,6 @@ func (p Paths) Check() error {
 		want := strings.Fields(t.placeholders)
 		if !slices.Equal(found, want) || segments[len(segments)-1] != want[len(want)-1] {
 			return Errorf(Invalid, t.field, "%q must have the placeholders %s, in this order, the last at its end", t.template, t.placeholders)
-		}
-		if len(want) == 3 && slices.Index(segments, want[0])+1 == slices.Index(segments, want[1]) {
-			return Errorf(Invalid, t.field, "%q needs a name between %s and %s", t.template, want[0], want[1])
 		}
 		collection := t.template[:strings.LastIndex(t.template, "/")]
 		if other, ok := collections[collection]; ok {

@@ -31,18 +31,23 @@ func (m Micros) String() string { return m.Time().Format(microsLayout) }
 // MarshalText writes String's form.
 func (m Micros) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads an RFC 3339 time in any zone. Its error is of kind Invalid.
-func (m *Micros) UnmarshalText(text []byte) error {
-	t, err := time.Parse(time.RFC3339Nano, string(text))
+// UnmarshalText reads what ParseMicros does.
+func (m *Micros) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMicros(string(text))
+	return err
+}
+
+// ParseMicros reads an RFC 3339 time in any zone. Its error is of kind Invalid.
+func ParseMicros(s string) (Micros, error) {
+	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return Errorf(Invalid, "", "%q is no RFC 3339 time such as 2026-10-11T09:30:00Z", text)
+		return 0, Errorf(Invalid, "", "%q is no RFC 3339 time such as 2026-10-11T09:30:00Z", s)
 	}
-	got := MicrosOf(t)
-	if got < minMicros || got > maxMicros {
-		return Errorf(Invalid, "", "%q lies outside the years 1 to 9999", text)
+	m := MicrosOf(t)
+	if m < minMicros || m > maxMicros {
+		return 0, Errorf(Invalid, "", "%q lies outside the years 1 to 9999", s)
 	}
-	*m = got
-	return nil
+	return m, nil
 }
 
 // Position is the place of a message in its thread: by time, then by id.

@@ -110,15 +110,17 @@ func (m Message) Check() error {
 
 // PlanSave decides what a SaveTurn writes: messages is what was asked for,
 // stored what of it is there already, now the store's time. A stored message
-// stays as it is. The others are given the store's time where they have none,
-// and their times strictly increase in the order of the result; given times may
-// run backwards and are sorted.
+// stays as it is, and of several with one id the first counts. They are given the
+// store's time where they have none, and their times strictly increase in the
+// order of the result; given times may run backwards and are sorted.
 func PlanSave(messages []Message, stored map[MessageID]Message, now Micros) []Message {
 	var fresh []Message
+	planned := make(map[MessageID]bool)
 	for _, m := range messages {
-		if _, ok := stored[m.ID]; ok {
+		if _, ok := stored[m.ID]; ok || planned[m.ID] {
 			continue
 		}
+		planned[m.ID] = true
 		if m.CreatedAt == 0 {
 			m.CreatedAt = now
 		}
@@ -163,7 +165,7 @@ func HandleOf(to Position) string {
 // CheckHandle refuses what HandleOf cannot have made. Its error is of kind
 // Invalid.
 func CheckHandle(s string) error {
-	if raw, err := base32.StdEncoding.DecodeString(strings.ToUpper(s)); err != nil || len(raw) != 5 || s != strings.ToLower(s) {
+	if raw, err := base32.StdEncoding.DecodeString(strings.ToUpper(s)); err != nil || len(raw) != 5 || len(s) != 8 || s != strings.ToLower(s) {
 		return Errorf(Invalid, "", "%q is no handle: use the eight characters in brackets of a line", s)
 	}
 	return nil

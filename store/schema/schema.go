@@ -5,7 +5,7 @@
 // The documents, by their default paths (hippo.Paths):
 //
 //	tenants/{tenant}/memories/{memory}      name, content, updated_at, and what other writers add
-//	tenants/{tenant}/memory_index/meta      shard "meta", version, gen, shards, next {gen, shards, version}, built_at
+//	tenants/{tenant}/memory_index/meta      shard "meta", rev 0, version, gen, shards, next {gen, shards, version}, built_at
 //	tenants/{tenant}/memory_index/{shard}   shard, gen, rev, e {memory: microseconds}
 //	tenants/{tenant}/memory_moves/{memory}  into, at
 //	.../threads/{thread}/messages/{message} role, content, created_at, speaker, tool_calls, tool_call_id, terms
@@ -35,6 +35,7 @@ const (
 	Gen     = "gen"
 	Rev     = "rev"
 	Entries = "e"
+	BuiltAt = "built_at"
 
 	Into = "into"
 	At   = "at"
@@ -59,7 +60,6 @@ const (
 	version  = "version"
 	shards   = "shards"
 	next     = "next"
-	builtAt  = "built_at"
 	role     = "role"
 	speaker  = "speaker"
 	calls    = "tool_calls"
@@ -91,16 +91,18 @@ func MemoryTime(f Fields, updated time.Time) hippo.Micros {
 	return hippo.MicrosOf(updated)
 }
 
-// MetaFields writes meta.
+// MetaFields writes meta. It has a rev, as shards do, because a query that
+// compares rev for some documents finds none that lacks it.
 func MetaFields(m hippo.Meta) Fields {
 	f := Fields{
 		Shard:   MetaID,
+		Rev:     int64(0),
 		version: int64(m.Current.Version),
 		Gen:     string(m.Current.ID),
 		shards:  int64(m.Current.Shards),
 	}
 	if m.BuiltAt != 0 {
-		f[builtAt] = m.BuiltAt.Time()
+		f[BuiltAt] = m.BuiltAt.Time()
 	}
 	if !m.Next.IsZero() {
 		f[next] = Fields{Gen: string(m.Next.ID), shards: int64(m.Next.Shards), version: int64(m.Next.Version)}
@@ -108,10 +110,13 @@ func MetaFields(m hippo.Meta) Fields {
 	return f
 }
 
+// MetaMask names every field of meta, and of a shard all but its entries.
+func MetaMask() []string { return []string{Shard, Rev, version, Gen, shards, next, BuiltAt} }
+
 // ParseMeta reads meta; stamp is the document's update time. A generation
 // without shards is none.
 func ParseMeta(f Fields, stamp time.Time) hippo.Meta {
-	m := hippo.Meta{Current: generation(f), BuiltAt: micros(f, builtAt), Stamp: stamp}
+	m := hippo.Meta{Current: generation(f), BuiltAt: micros(f, BuiltAt), Stamp: stamp}
 	if n, ok := f[next].(Fields); ok {
 		m.Next = generation(n)
 	}
