@@ -1,0 +1,138 @@
+package embedded
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/store/schema"
+)
+
+// The views of messages and episodes.
+const (
+	byTime   = "created_at"
+	byTerm   = "terms"
+	byFrom   = "from"
+	byTo     = "to"
+	byHandle = "handle"
+)
+
+// placer tells in which views a document stands, and under which key.
+type placer func(id string, fields schema.Fields) map[view]string
+
+func placeMessage(id string, fields schema.Fields) map[view]string {
+	at, ok := fields[schema.CreatedAt].(time.Time)
+	if !ok {
+		return nil
+	}
+	m, key := schema.ParseMessage(hippo.MessageID(id), fields), hippo.MicrosOf(at).String()
+	places := map[view]string{{name: byTime}: key}
+	for _, term := range m.Terms {
+		places[view{byTerm, term}] = key
+	}
+	return places
+}
+
+func placeEpisode(_ string, fields schema.Fields) map[view]string {
+	e, ok := schema.ParseEpisode(fields)
+	if !ok {
+		return nil
+	}
+	return map[view]string{
+		{name: byFrom}:       e.From.String() + "\x00" + e.To.String(),
+		{name: byTo}:         e.To.String(),
+		{byHandle, e.Handle}: "",
+	}
+}
+
+// placeOf is a message's place in the order of time.
+func placeOf(p hippo.Position) item { return item{p.At.String(), string(p.ID)} }
+
+// placerOf is the placer of a collection's documents, nil where they need none.
+func placerOf(paths hippo.Paths, collection string) placer {
+	path := collection + "/-"
+	if _, ok := hippo.Match(paths.Message, path); ok {
+		return placeMessage
+	}
+	if _, ok := hippo.Match(paths.Episode, path); ok {
+		return placeEpisode
+	}
+	return nil
+}
+
+// roots are the places where the layout has tenants, or threads: a template cut
+// off behind the placeholder.
+type roots []string
+
+func rootsOf(paths hippo.Paths, placeholder string) roots {
+	var found roots
+	for _, t := range []string{paths.Memory, paths.Index, paths.Move, paths.Message, paths.Episode, paths.Pass, paths.Report} {
+		if before, _, ok := strings.Cut(t, placeholder); ok && !slices.Contains(found, before+placeholder) {
+			found = append(found, before+placeholder)
+		}
+	}
+	return found
+}
+
+// owner is the tenant (and thread) that a document belongs to, as a path of ids;
+// false where it belongs to none.
+func (r roots) owner(path string) (string, bool) {
+	segments := strings.Split(path, "/")
+	for _, root := range r {
+		n := min(strings.Count(root, "/")+1, len(segments))
+		if ids, ok := hippo.Match(root, strings.Join(segments[:n], "/")); ok && validIDs(ids) {
+			return strings.Join(ids, "/"), true
+		}
+	}
+	return "", false
+}
+
+func validIDs(ids []string) bool {
+	for _, id := range ids {
+		if _, err := hippo.NewTenantID(id); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// owners counts the documents of each tenant or thread.
+type owners struct {
+	roots roots
+	count map[string]int
+	order order
+}
+
+func newOwners(paths hippo.Paths, placeholder string) owners {
+	return owners{roots: rootsOf(paths, placeholder), count: map[string]int{}}
+}
+
+// note counts a document that came (1) or went (-1).
+func (o *owners) note(path string, by int) {
+	owner, ok := o.roots.owner(path)
+	if !ok {
+		return
+	}
+	o.count[owner] += by
+	if o.count[owner] > 0 {
+		o.order.add(item{id: owner})
+		return
+	}
+	delete(o.count, owner)
+	o.order.remove(item{id: owner})
+}
+
+// list is the ids directly below a prefix, in order, at most limit, beginning
+// behind after.
+func (o *owners) list(prefix, after string, limit int) []string {
+	var ids []string
+	for x := range o.order.from(item{id: prefix + after}.behind()) {
+		id, ok := strings.CutPrefix(x.id, prefix)
+		if !ok || len(ids) == limit {
+			break
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
