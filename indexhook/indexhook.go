@@ -1,0 +1,65 @@
+// Package indexhook keeps the index equal to the memories as they change. It is
+// told by the document trigger that a memory was written, and looks for itself
+// what the memory is now, so that order, doubling and delay of events cannot
+// matter.
+package indexhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/hippofire/hippofire/docevent"
+	"github.com/hippofire/hippofire/hippo"
+)
+
+// Hook takes the trigger's events.
+type Hook struct {
+	layout    hippo.Layout
+	database  string
+	coalescer *Coalescer
+	log       *slog.Logger
+}
+
+// New makes a Hook for the memories of one database; reconcile makes entries
+// equal to their memories.
+func New(layout hippo.Layout, database string, reconcile Reconcile, log *slog.Logger) *Hook {
+	return &Hook{layout: layout, database: database, coalescer: NewCoalescer(reconcile), log: log}
+}
+
+// Handle takes one event: its id, for the log, and its payload. It returns nil
+// when the index holds what the event was about, or when no delivery of this
+// event ever could change it; that is logged. Any error asks for the event to be
+// delivered again.
+func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error {
+	tenant, id, err := h.target(payload)
+	if err == nil {
+		err = h.coalescer.Add(ctx, tenant, id)
+	}
+	if err != nil && !hippo.ErrorKindOf(err).Retry() {
+		h.log.WarnContext(ctx, "event dropped: it can never be indexed", "event", eventID, "tenant", tenant, "memory", id, "error", err)
+		return nil
+	}
+	return err
+}
+
+// target reads which memory an event is about. Its errors are of kind Invalid.
+func (h *Hook) target(payload []byte) (hippo.TenantID, hippo.MemoryID, error) {
+	change, err := docevent.Decode(payload)
+	switch {
+	case errors.Is(err, docevent.ErrNoDocument):
+		return "", "", hippo.Wrap(hippo.Invalid, err, "nothing to index")
+	case err != nil:
+		return "", "", err
+	case change.Database != h.database:
+		return "", "", hippo.Errorf(hippo.Invalid, "", "the document lies in the database %q; this hook serves %q", change.Database, h.database)
+	}
+	tenant, id, ok := h.layout.Paths.MatchMemory(change.Path)
+	switch {
+	case !ok:
+		return "", "", hippo.Errorf(hippo.Invalid, "", "the document is no memory: its path is not of the form %s", h.layout.Paths.Memory)
+	case !h.layout.Naming.Listable(id):
+		return tenant, id, hippo.Errorf(hippo.Invalid, "", "the memory's id stands for no name, so that no list can show it")
+	}
+	return tenant, id, nil
+}
