@@ -1,0 +1,485 @@
+package turnreader_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/fixture"
+	"github.com/hippofire/hippofire/reconcile"
+	"github.com/hippofire/hippofire/repairmsg"
+	"github.com/hippofire/hippofire/tokens"
+	"github.com/hippofire/hippofire/turnreader"
+)
+
+type reading struct {
+	*fixture.Fixture
+	*turnreader.Reader
+}
+
+func newReader(f *fixture.Fixture) *reading {
+	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 64<<20, f.Log())
+	return &reading{f, turnreader.New(f.Fault, f.Layout, index, turnreader.Options{Tokens: tokens.FourChars})}
+}
+
+// indexed writes memories and their entries.
+func (r *reading) indexed(names ...string) {
+	r.Helper()
+	ids := r.SaveMemories(names...)
+	r.Must(reconcile.New(r.Direct, r.Layout.Naming, r.Asked).Reconcile(r.Context(), fixture.Tenant, ids))
+}
+
+func (r *reading) turn() turnreader.Turn {
+	r.Helper()
+	turn, err := r.Turn(r.Context(), turnreader.Request{Tenant: fixture.Tenant, Thread: fixture.Thread})
+	r.Must(err)
+	return turn
+}
+
+func block(t turnreader.Turn, kind turnreader.BlockKind) turnreader.Block {
+	for _, b := range t.Blocks {
+		if b.Kind == kind {
+			return b
+		}
+	}
+	return turnreader.Block{}
+}
+
+// listed are the names in the memory list, in order.
+func listed(t turnreader.Turn) []string {
+	var names []string
+	for line := range strings.Lines(block(t, turnreader.MemoryList).Text) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// scanned are the names that a scan lists, in order.
+func (r *reading) scanned() []string {
+	r.Helper()
+	entries, err := r.Direct.ScanEntries(r.Context(), fixture.Tenant, "", 0)
+	r.Must(err)
+	var names []string
+	for _, item := range r.Layout.Naming.Items(entries) {
+		names = append(names, item.Name)
+	}
+	return names
+}
+
+func TestListFromIndexIsTheListFromAScan(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.SaveMemories("pages/before")
+		if turn := r.turn(); turn.Ledger.Index != turnreader.Scan || !slices.Equal(listed(turn), r.scanned()) {
+			t.Errorf("without an index: %s %v", turn.Ledger.Index, listed(turn))
+		}
+		f.EmptyIndex()
+		r.indexed(append(fixture.Names(60), "pages/before")...)
+		for _, want := range []turnreader.Source{turnreader.Cold, turnreader.Warm, turnreader.Warm} {
+			turn := r.turn()
+			if turn.Ledger.Index != want {
+				t.Errorf("index is %s, want %s", turn.Ledger.Index, want)
+			}
+			if diff := cmp.Diff(r.scanned(), listed(turn)); diff != "" {
+				t.Errorf("%s list differs from the scan: %s", want, diff)
+			}
+			r.indexed("pages/00007")
+		}
+	})
+}
+
+func TestWarmTurnReadsMetaAndChangedShardsOnly(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		r.indexed(fixture.Names(50)...)
+		documents := func() int {
+			for _, read := range r.turn().Ledger.Reads {
+				if strings.HasPrefix(read.Query, "ReadIndex") {
+					return read.Documents
+				}
+			}
+			return 0
+		}
+		if got := documents(); got != 9 {
+			t.Errorf("cold: %d documents, want meta and 8 shards", got)
+		}
+		if got := documents(); got != 1 {
+			t.Errorf("warm, nothing changed: %d documents, want meta alone", got)
+		}
+		r.indexed("pages/00001")
+		if got := documents(); got != 2 {
+			t.Errorf("warm, one shard changed: %d documents, want 2", got)
+		}
+	})
+}
+
+func TestLedgerIsWhatWentOverTheWire(t *testing.T) {
+	f := fixture.Firestore(t)
+	r := newReader(f)
+	f.EmptyIndex()
+	r.indexed(fixture.Names(50)...)
+	r.thread(45, 5)
+	for _, step := range []string{"cold", "warm", "warm again"} {
+		before := f.Wire.Total()
+		turn := r.turn()
+		after := f.Wire.Total()
+		if reads, bytes := after.Reads-before.Reads, after.Bytes-before.Bytes; reads != turn.Ledger.Documents || bytes != turn.Ledger.Bytes {
+			t.Errorf("%s: the ledger says %d documents and %d bytes, the wire %d and %d", step, turn.Ledger.Documents, turn.Ledger.Bytes, reads, bytes)
+		}
+	}
+}
+
+func TestDeletedIndexDocumentsLeaveTurnsRight(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		gen := f.EmptyIndex()
+		newReader(f).indexed(fixture.Names(20)...)
+		for _, id := range []string{gen.ShardIDs()[2].String(), "meta"} {
+			f.DeleteIndexDocument(id)
+			r := newReader(f)
+			turn := r.turn()
+			if turn.Ledger.Index != turnreader.Scan {
+				t.Errorf("without %s the index is %s, want a scan", id, turn.Ledger.Index)
+			}
+			if diff := cmp.Diff(r.scanned(), listed(turn)); diff != "" {
+				t.Errorf("without %s: %s", id, diff)
+			}
+		}
+		if diff := cmp.Diff([]repairmsg.Cause{repairmsg.LostShard, repairmsg.NoIndex}, f.Asked.Causes()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestNewerFormatIsScannedAndNotAskedFor(t *testing.T) {
+	f := fixture.Embedded(t)
+	f.Announce(hippo.IndexVersion+1, 8)
+	f.Promote()
+	r := newReader(f)
+	f.SaveMemories("pages/a")
+	if turn := r.turn(); turn.Ledger.Index != turnreader.Scan || len(listed(turn)) != 1 {
+		t.Errorf("%s %v", turn.Ledger.Index, listed(turn))
+	}
+	if causes := f.Asked.Causes(); len(causes) != 0 {
+		t.Errorf("asked for %v", causes)
+	}
+}
+
+func TestHundredTurnsOnAMissingIndexAskForOneRebuild(t *testing.T) {
+	f := fixture.Embedded(t)
+	f.SaveMemories(fixture.Names(30)...)
+	published := 0
+	var mu sync.Mutex
+	asker := repairmsg.NewAsker(publisher(func() { mu.Lock(); published++; mu.Unlock() }), nil)
+	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, asker, 64<<20, f.Log())
+	scans := 0
+	f.Fault.Before = func(_ context.Context, method string) error {
+		if method == "ScanEntries" {
+			mu.Lock()
+			scans++
+			mu.Unlock()
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			known, source, err := index.Known(t.Context(), fixture.Tenant)
+			if err != nil || source != turnreader.Scan || len(known.Items) != 30 {
+				t.Errorf("%v %v", source, err)
+			}
+		})
+	}
+	wg.Wait()
+	if published != 1 || scans > 100 {
+		t.Errorf("%d rebuilds asked for and %d scans, want 1 and at most 100", published, scans)
+	}
+}
+
+type publisher func()
+
+func (p publisher) Publish(context.Context, repairmsg.Message) error { p(); return nil }
+
+func TestTurnDoesNotJoinAReadThatBeganBeforeIt(t *testing.T) {
+	f := fixture.Embedded(t)
+	f.EmptyIndex()
+	r := newReader(f)
+	r.indexed("pages/a")
+	r.turn()
+	stalled, release := make(chan struct{}), make(chan struct{})
+	var reads atomic.Int32
+	f.Fault.After = func(_ context.Context, method string) error {
+		if method == "ReadIndexSince" && reads.Add(1) == 1 {
+			close(stalled)
+			<-release
+		}
+		return nil
+	}
+	first := make(chan turnreader.Turn)
+	go func() { first <- r.turn() }()
+	<-stalled
+	r.indexed("pages/b")
+	if turn := r.turn(); !slices.Contains(listed(turn), "pages/b") {
+		t.Error("a turn took a list that was read before the memory was indexed")
+	}
+	close(release)
+	<-first
+	if turn := r.turn(); !slices.Contains(listed(turn), "pages/b") {
+		t.Error("an older snapshot replaced a newer one")
+	}
+}
+
+func TestSmallCacheServesManyTenants(t *testing.T) {
+	f := fixture.Embedded(t)
+	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 2000, f.Log())
+	for i := range 300 {
+		tenant := hippo.TenantID(fmt.Sprintf("tenant-%d", i))
+		f.Must(f.Direct.SaveMemory(t.Context(), tenant, hippo.Memory{ID: f.ID(string(tenant)), Name: string(tenant)}))
+		meta, err := f.Direct.AnnounceGeneration(t.Context(), tenant, hippo.Meta{}, hippo.Generation{ID: hippo.NewGenerationID(), Shards: 8, Version: hippo.IndexVersion})
+		f.Must(err)
+		_, err = f.Direct.PromoteGeneration(t.Context(), tenant, meta)
+		f.Must(err)
+		f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), tenant, []hippo.MemoryID{f.ID(string(tenant))}))
+	}
+	for range 2 {
+		for i := range 300 {
+			tenant := hippo.TenantID(fmt.Sprintf("tenant-%d", i))
+			known, _, err := index.Known(t.Context(), tenant)
+			if err != nil || len(known.Items) != 1 || known.Items[0].Name != string(tenant) {
+				t.Fatalf("%s: %v %v", tenant, known, err)
+			}
+		}
+	}
+}
+
+// thread saves n messages, a minute apart, and records an episode for each run of
+// size of them.
+func (r *reading) thread(n, size int) []hippo.Message {
+	r.Helper()
+	start := hippo.MicrosOf(time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC))
+	messages := make([]hippo.Message, n)
+	for i := range messages {
+		messages[i] = hippo.Message{
+			ID: hippo.MessageID(fmt.Sprintf("m%04d", i)), Role: hippo.User, Content: fmt.Sprintf("message %d", i),
+			CreatedAt: start + hippo.Micros(i)*hippo.Micros(time.Minute/time.Microsecond),
+		}
+	}
+	for chunk := range slices.Chunk(messages, 100) {
+		_, err := r.Direct.SaveMessages(r.Context(), fixture.Tenant, fixture.Thread, chunk)
+		r.Must(err)
+	}
+	if size > 0 {
+		for i := 0; i+size <= n; i += size {
+			r.episode(messages[i], messages[i+size-1], fmt.Sprintf("stretch %d", i/size))
+		}
+	}
+	return messages
+}
+
+func (r *reading) episode(from, to hippo.Message, gist string, wrote ...string) {
+	r.Helper()
+	pass := hippo.Pass{Stretch: hippo.Stretch{From: from.Position(), To: to.Position()}, Hash: gist, Gist: gist}
+	for _, name := range wrote {
+		pass.Writes = append(pass.Writes, hippo.Write{ID: r.ID(name), Name: name})
+	}
+	_, err := r.Direct.RecordPass(r.Context(), fixture.Tenant, fixture.Thread, pass)
+	r.Must(err)
+	var ids []hippo.MemoryID
+	for _, w := range pass.Writes {
+		ids = append(ids, w.ID)
+	}
+	r.Must(reconcile.New(r.Direct, r.Layout.Naming, r.Asked).Reconcile(r.Context(), fixture.Tenant, ids))
+}
+
+// gists are the lines of the buffer, and whether the gap line is there.
+func gists(t turnreader.Turn) (gists []string, gap bool) {
+	b := block(t, turnreader.BufferBlock)
+	for _, l := range b.Lines {
+		gists = append(gists, l.Gist)
+	}
+	return gists, strings.Contains(b.Text, "more of this thread")
+}
+
+func stretches(numbers ...int) []string {
+	var out []string
+	for _, n := range numbers {
+		out = append(out, fmt.Sprintf("stretch %d", n))
+	}
+	return out
+}
+
+func TestThreadThatFitsItsWindowCostsNoBuffer(t *testing.T) {
+	for _, n := range []int{0, 1, 29, 30} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			r := newReader(f)
+			f.EmptyIndex()
+			r.thread(n, 1)
+			turn := r.turn()
+			if b := block(turn, turnreader.BufferBlock); b.Text != "" {
+				t.Errorf("%d messages: a buffer of %d tokens", n, b.Tokens)
+			}
+			if slices.ContainsFunc(turn.Ledger.Reads, func(read hippo.Reads) bool { return strings.Contains(read.Query, "Episode") }) {
+				t.Errorf("%d messages: episodes were read: %v", n, turn.Ledger.Reads)
+			}
+			if got := len(block(turn, turnreader.RecentBlock).Messages); got != n {
+				t.Errorf("%d messages are shown, want %d", got, n)
+			}
+		})
+	}
+}
+
+func TestWhichStretchesAreShown(t *testing.T) {
+	for _, test := range []struct {
+		stretches int // of two messages each, all of them before the window
+		want      []string
+		gap       bool
+	}{
+		{1, stretches(0), false},
+		{11, stretches(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), false},
+		{12, stretches(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), false},
+		{13, stretches(0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), true},
+		{30, stretches(0, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29), true},
+	} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			r := newReader(f)
+			f.EmptyIndex()
+			messages := r.thread(2*test.stretches+30, 0)
+			for i := range test.stretches {
+				r.episode(messages[2*i], messages[2*i+1], fmt.Sprintf("stretch %d", i))
+			}
+			got, gap := gists(r.turn())
+			if diff := cmp.Diff(test.want, got); diff != "" || gap != test.gap {
+				t.Errorf("%d stretches: gap %v, want %v: %s", test.stretches, gap, test.gap, diff)
+			}
+		})
+	}
+}
+
+func TestStretchThatStraddlesTheWindowCountsAsOlder(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		messages := r.thread(40, 0)
+		r.episode(messages[0], messages[4], "stretch 0")
+		r.episode(messages[5], messages[14], "stretch 1") // the window begins at 10
+		r.episode(messages[15], messages[39], "stretch 2")
+		got, gap := gists(r.turn())
+		if diff := cmp.Diff(stretches(0, 1), got); diff != "" || gap {
+			t.Errorf("gap %v: %s", gap, diff)
+		}
+	})
+}
+
+func TestPointersFollowMovesAndAreOtherwiseDropped(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		messages := r.thread(40, 0)
+		names := []string{"pages/kept", "pages/renamed", "pages/twice", "pages/deleted", "pages/circle a"}
+		r.episode(messages[0], messages[1], "all", names...)
+		r.indexed("pages/new name", "pages/second", "pages/third", "pages/circle b")
+		move := func(at int, from, into string) {
+			pass := hippo.Pass{Stretch: hippo.Stretch{From: messages[at].Position(), To: messages[at].Position()}, Hash: "h", Moves: []hippo.Move{{From: f.ID(from), Into: f.ID(into)}}}
+			_, err := f.Direct.RecordPass(t.Context(), fixture.Tenant, fixture.Thread, pass)
+			f.Must(err)
+			f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), fixture.Tenant, pass.Touched()))
+		}
+		move(2, "pages/renamed", "pages/new name")
+		move(3, "pages/twice", "pages/second")
+		move(4, "pages/second", "pages/third")
+		move(5, "pages/circle a", "pages/circle b")
+		f.PutDocument(hippo.Fill(f.Layout.Paths.Move, "t", string(f.ID("pages/circle b"))), map[string]any{"into": string(f.ID("pages/circle a"))})
+		f.DeleteMemories("pages/deleted", "pages/circle b")
+		f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), fixture.Tenant, []hippo.MemoryID{f.ID("pages/deleted"), f.ID("pages/circle b")}))
+
+		lines := block(r.turn(), turnreader.BufferBlock).Lines
+		if len(lines) != 1 {
+			t.Fatalf("%d lines, want 1", len(lines))
+		}
+		if diff := cmp.Diff([]string{"pages/kept", "pages/new name", "pages/third"}, lines[0].Pointers); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestBufferIsTheSameForAnyNewMessage(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newReader(f)
+	f.EmptyIndex()
+	r.thread(60, 3)
+	var texts []string
+	for _, content := range []string{"stretch 1", "what about stretch 4?", "", "🚲"} {
+		turn, err := r.Turn(t.Context(), turnreader.Request{Tenant: fixture.Tenant, Thread: fixture.Thread, Message: &hippo.Message{ID: "new", Role: hippo.User, Content: content}})
+		f.Must(err)
+		texts = append(texts, block(turn, turnreader.BufferBlock).Text)
+	}
+	if texts[0] == "" || len(slices.Compact(texts)) != 1 {
+		t.Error("the buffer depends on the new message")
+	}
+}
+
+func TestStoredNewMessageIsShownOnce(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newReader(f)
+	messages := r.thread(5, 0)
+	turn, err := r.Turn(t.Context(), turnreader.Request{Tenant: fixture.Tenant, Thread: fixture.Thread, Message: &messages[4]})
+	f.Must(err)
+	if recent, fresh := block(turn, turnreader.RecentBlock).Messages, block(turn, turnreader.MessageBlock).Messages; len(recent) != 4 || len(fresh) != 1 {
+		t.Errorf("%d recent and %d new messages, want 4 and 1", len(recent), len(fresh))
+	}
+}
+
+func TestCapsAreCountedByKind(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newReader(f)
+	var names []string
+	for i := range 130 {
+		names = append(names, fmt.Sprintf("pages/%d", i), fmt.Sprintf("sources/%d", i), fmt.Sprintf("journal/%d", i), fmt.Sprint(i))
+	}
+	f.SaveMemories(names...)
+	turn := r.turn()
+	if n := len(listed(turn)); n != 120+40+60+60 {
+		t.Errorf("%d names are listed", n)
+	}
+	if text := block(turn, turnreader.MemoryList).Text; !strings.Contains(text, "70 journal, 70 other, 10 pages, 90 sources") {
+		t.Errorf("what is past the caps is not counted: %s", text[len(text)-200:])
+	}
+}
+
+func TestTurnOfAnUnknownThreadIsEmpty(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		if turn := newReader(f).turn(); len(turn.Blocks) != 0 {
+			t.Errorf("%+v", turn.Blocks)
+		}
+	})
+}
+
+func TestThousandTurnsLeakNoGoroutine(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newReader(f)
+	f.EmptyIndex()
+	r.indexed(fixture.Names(10)...)
+	r.turn()
+	before := runtime.NumGoroutine()
+	for range 1000 {
+		r.turn()
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+}
