@@ -1,0 +1,68 @@
+package repair
+
+import (
+	"context"
+
+	"github.com/hippofire/hippofire/hippo"
+)
+
+// maxFindings is how many findings a check lists; all of them are counted.
+const maxFindings = 1000
+
+// Check is what a comparison of an index with its store found.
+type Check struct {
+	Tenant   hippo.TenantID            `json:"tenant"`
+	Equal    bool                      `json:"equal"`
+	Memories int                       `json:"memories"`
+	Counts   map[hippo.FindingType]int `json:"counts"`
+	Findings []hippo.Finding           `json:"findings,omitempty"`
+}
+
+// add takes a finding into the check. Only what makes the list from the index
+// another than the one from a scan makes them unequal.
+func (c *Check) add(f hippo.Finding) {
+	c.Counts[f.Type]++
+	if len(c.Findings) < maxFindings {
+		c.Findings = append(c.Findings, f)
+	}
+	if f.Type != hippo.Unindexable && f.Type != hippo.Oversize {
+		c.Equal = false
+	}
+}
+
+// Check compares a tenant's index with its memories and changes nothing. What
+// changes while it runs may be found to differ.
+func (r *Repairer) Check(ctx context.Context, tenant hippo.TenantID) (Check, error) {
+	c := Check{Tenant: tenant, Equal: true, Counts: map[hippo.FindingType]int{}}
+	var after hippo.MemoryID
+	for first := true; ; first = false {
+		index, err := r.store.ReadIndex(ctx, tenant)
+		if err != nil {
+			return c, err
+		}
+		gen := index.Meta.Current
+		if first {
+			if gen.IsZero() {
+				c.add(hippo.Finding{Type: hippo.Absent, Shard: "meta"})
+			}
+			for _, f := range hippo.ShardFindings(gen, index) {
+				c.add(f)
+			}
+		}
+		page, in, err := r.scanPage(ctx, tenant, after)
+		if err != nil {
+			return c, err
+		}
+		if !gen.IsZero() {
+			for _, f := range hippo.Diff(r.naming, gen, index, page, in) {
+				c.add(f)
+			}
+		}
+		c.Memories += len(page)
+		r.options.Progress(c.Memories)
+		if in.UpTo == "" {
+			return c, nil
+		}
+		after = in.UpTo
+	}
+}
