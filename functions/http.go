@@ -1,0 +1,227 @@
+package functions
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/hippofire/hippofire/episodewriter"
+	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/turnreader"
+)
+
+// Message is a message in a request. Its time is text, so that an error can
+// name the field.
+type Message struct {
+	ID         string           `json:"id"`
+	Role       string           `json:"role"`
+	Content    string           `json:"content"`
+	CreatedAt  string           `json:"created_at,omitempty"`
+	Speaker    string           `json:"speaker,omitempty"`
+	ToolCalls  []hippo.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string           `json:"tool_call_id,omitempty"`
+}
+
+// message checks the message; its error names the field under prefix.
+func (w Message) message(prefix string) (hippo.Message, error) {
+	m := hippo.Message{
+		ID: hippo.MessageID(w.ID), Role: hippo.Role(w.Role), Content: w.Content,
+		Speaker: w.Speaker, ToolCalls: w.ToolCalls, ToolCallID: w.ToolCallID,
+	}
+	if w.CreatedAt != "" {
+		at, err := hippo.ParseMicros(w.CreatedAt)
+		if err != nil {
+			return m, hippo.InField(err, prefix+".created_at")
+		}
+		m.CreatedAt = at
+	}
+	return m, hippo.Under(m.Check(), prefix)
+}
+
+// ThreadRef names a thread in a request.
+type ThreadRef struct {
+	Tenant string `json:"tenant"`
+	Thread string `json:"thread"`
+}
+
+func (t ThreadRef) ids() (hippo.TenantID, hippo.ThreadID, error) {
+	tenant, err := hippo.NewTenantID(t.Tenant)
+	if err != nil {
+		return "", "", hippo.InField(err, "tenant")
+	}
+	thread, err := hippo.NewThreadID(t.Thread)
+	return tenant, thread, hippo.InField(err, "thread")
+}
+
+// TurnRequest asks for a turn. The message, where given, is the new one.
+type TurnRequest struct {
+	ThreadRef
+	Message *Message `json:"message,omitempty"`
+}
+
+// Turn builds what a model is to see in a turn of a thread.
+func (a *App) Turn(ctx context.Context, req TurnRequest) (turnreader.Turn, error) {
+	tenant, thread, err := req.ids()
+	if err != nil {
+		return turnreader.Turn{}, err
+	}
+	ask := turnreader.Request{Tenant: tenant, Thread: thread}
+	if req.Message != nil {
+		m, err := req.Message.message("message")
+		if err != nil {
+			return turnreader.Turn{}, err
+		}
+		ask.Message = &m
+	}
+	turn, err := a.reader.Turn(ctx, ask)
+	if err == nil {
+		l := turn.Ledger
+		a.log.InfoContext(ctx, "turn", "tenant", tenant, "thread", thread, "index", l.Index, "memories", l.Memories, "tokens", l.Tokens,
+			"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "milliseconds", l.Milliseconds)
+	}
+	return turn, err
+}
+
+// Record records what a memory pass filed.
+func (a *App) Record(ctx context.Context, req episodewriter.Request) (episodewriter.Response, error) {
+	return a.writer.Record(ctx, req)
+}
+
+// SaveRequest appends messages to a thread.
+type SaveRequest struct {
+	ThreadRef
+	Messages []Message `json:"messages"`
+}
+
+// SavedMessage says where a new message stands.
+type SavedMessage struct {
+	ID        hippo.MessageID `json:"id"`
+	CreatedAt hippo.Micros    `json:"created_at"`
+}
+
+// SaveResponse says what was saved.
+type SaveResponse struct {
+	// Created lists the messages that are new, in the order of the thread.
+	Created []SavedMessage `json:"created"`
+	// Existing counts those that were there already and stay as they are.
+	Existing int `json:"existing"`
+}
+
+// Save appends messages to a thread.
+func (a *App) Save(ctx context.Context, req SaveRequest) (SaveResponse, error) {
+	resp := SaveResponse{Created: []SavedMessage{}}
+	tenant, thread, err := req.ids()
+	if err != nil {
+		return resp, err
+	}
+	messages, err := req.messages()
+	if err != nil {
+		return resp, err
+	}
+	created, err := a.store.SaveMessages(ctx, tenant, thread, messages)
+	for _, m := range created {
+		resp.Created = append(resp.Created, SavedMessage{ID: m.ID, CreatedAt: m.CreatedAt})
+	}
+	resp.Existing = len(messages) - len(created)
+	return resp, err
+}
+
+func (req SaveRequest) messages() ([]hippo.Message, error) {
+	if len(req.Messages) == 0 {
+		return nil, hippo.Errorf(hippo.Invalid, "messages", "is missing")
+	}
+	if len(req.Messages) > hippo.MaxMessages {
+		return nil, hippo.Errorf(hippo.TooLarge, "messages", "holds %d messages; the limit is %d", len(req.Messages), hippo.MaxMessages)
+	}
+	messages := make([]hippo.Message, len(req.Messages))
+	seen := make(map[string]int)
+	bytes := 0
+	for i, w := range req.Messages {
+		field := fmt.Sprintf("messages[%d]", i)
+		m, err := w.message(field)
+		if err != nil {
+			return nil, err
+		}
+		if first, ok := seen[w.ID]; ok {
+			return nil, hippo.Errorf(hippo.Invalid, field+".id", "is that of messages[%d] too", first)
+		}
+		seen[w.ID] = i
+		if bytes += m.Bytes(); bytes > hippo.MaxSaveBytes {
+			return nil, hippo.Errorf(hippo.TooLarge, field, "with this the messages are larger than %d bytes", hippo.MaxSaveBytes)
+		}
+		messages[i] = m
+	}
+	return messages, nil
+}
+
+// How much of a memory one OpenMemory returns, in bytes.
+const (
+	defaultPage = 16 << 10
+	maxPage     = 256 << 10
+)
+
+// OpenRequest asks for a memory.
+type OpenRequest struct {
+	Tenant string `json:"tenant"`
+	Name   string `json:"name"`
+	// Offset is where to begin, in bytes; Limit how many to return at most.
+	Offset int `json:"offset,omitempty"`
+	Limit  int `json:"limit,omitempty"`
+}
+
+// OpenResponse is a memory, or a page of it.
+type OpenResponse struct {
+	Name      string       `json:"name"`
+	UpdatedAt hippo.Micros `json:"updated_at"`
+	Content   string       `json:"content"`
+	Bytes     int          `json:"bytes"`
+	// NextOffset is where the next page begins; absent on the last.
+	NextOffset int `json:"next_offset,omitempty"`
+}
+
+// Open reads one memory by its name.
+func (a *App) Open(ctx context.Context, req OpenRequest) (OpenResponse, error) {
+	tenant, err := hippo.NewTenantID(req.Tenant)
+	if err != nil {
+		return OpenResponse{}, hippo.InField(err, "tenant")
+	}
+	id, err := a.layout.Naming.ID(req.Name)
+	if err != nil {
+		return OpenResponse{}, hippo.InField(err, "name")
+	}
+	if req.Limit == 0 {
+		req.Limit = defaultPage
+	}
+	if req.Limit < utf8.UTFMax || req.Limit > maxPage {
+		return OpenResponse{}, hippo.Errorf(hippo.Invalid, "limit", "%d lies outside %d to %d bytes", req.Limit, utf8.UTFMax, maxPage)
+	}
+	m, err := a.store.Memory(ctx, tenant, id)
+	if hippo.IsKind(err, hippo.NotFound) {
+		return OpenResponse{}, hippo.Errorf(hippo.NotFound, "name", "no such memory")
+	}
+	if err != nil {
+		return OpenResponse{}, err
+	}
+	if req.Offset < 0 || req.Offset > len(m.Content) {
+		return OpenResponse{}, hippo.Errorf(hippo.Invalid, "offset", "%d lies outside the memory's %d bytes", req.Offset, len(m.Content))
+	}
+	resp := OpenResponse{Name: req.Name, UpdatedAt: m.UpdatedAt, Bytes: len(m.Content)}
+	resp.Content, resp.NextOffset = page(m.Content, req.Offset, req.Limit)
+	return resp, nil
+}
+
+// page cuts a page out of a text, at the boundaries of code points. next is where
+// the following one begins; 0 on the last.
+func page(text string, offset, limit int) (part string, next int) {
+	for offset > 0 && offset < len(text) && !utf8.RuneStart(text[offset]) {
+		offset--
+	}
+	end := offset + limit
+	if end >= len(text) {
+		return text[offset:], 0
+	}
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[offset:end], end
+}

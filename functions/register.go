@@ -1,0 +1,114 @@
+package functions
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"sync"
+
+	"cloud.google.com/go/pubsub/v2"
+	ff "github.com/GoogleCloudPlatform/functions-framework-go/functions"
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/sethvargo/go-envconfig"
+
+	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/store/firestoredb"
+)
+
+// The functions as they are deployed. Nothing is connected before the first
+// request.
+func init() {
+	post("TurnContext", (*App).Turn)
+	post("RecordEpisode", (*App).Record)
+	post("SaveTurn", (*App).Save)
+	post("OpenMemory", (*App).Open)
+	for name, take := range map[string]func(*App, context.Context, event.Event) error{
+		"IndexHook": (*App).IndexHook,
+		"Repair":    (*App).Repair,
+	} {
+		ff.CloudEvent(name, func(ctx context.Context, e event.Event) error {
+			app, err := shared.get(ctx)
+			if err != nil {
+				return err
+			}
+			return take(app, ctx, e)
+		})
+	}
+}
+
+// post registers an HTTP function.
+func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (Resp, error)) {
+	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
+		serve(w, r, func(ctx context.Context, req Req) (Resp, error) {
+			app, err := shared.get(ctx)
+			if err != nil {
+				var none Resp
+				return none, err
+			}
+			return answer(app, ctx, req)
+		})
+	})
+}
+
+// shared is the App of this process.
+var shared = &provider{open: FromEnv}
+
+// provider makes an App when it is first asked for one. A failure is not kept, so
+// that the next request tries again.
+type provider struct {
+	mu   sync.Mutex
+	open func(context.Context) (*App, error)
+	app  *App
+}
+
+func (p *provider) get(ctx context.Context) (*App, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.app != nil {
+		return p.app, nil
+	}
+	app, err := p.open(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, hippo.Wrap(hippo.Internal, err, "the functions are not set up")
+	}
+	p.app = app
+	return app, nil
+}
+
+// Provide makes this process serve app instead of one made from the environment.
+func Provide(app *App) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	shared.app = app
+}
+
+// FromEnv makes an App on Firestore and Pub/Sub as the environment configures.
+func FromEnv(ctx context.Context) (*App, error) {
+	config, err := ConfigFromEnv(ctx, envconfig.OsLookuper())
+	if err != nil {
+		return nil, err
+	}
+	if config.Project == "" {
+		return nil, hippo.Errorf(hippo.Invalid, "HIPPOFIRE_PROJECT", "is missing: set it, or GOOGLE_CLOUD_PROJECT, to the project of the database")
+	}
+	layout, err := config.Layout()
+	if err != nil {
+		return nil, err
+	}
+	store, err := firestoredb.Open(ctx, firestoredb.Config{ProjectID: config.Project, DatabaseID: config.Database}, layout)
+	if err != nil {
+		return nil, err
+	}
+	parts := Parts{Store: store, Log: NewLog(os.Stderr), Close: []func() error{store.Close}}
+	if config.RepairTopic != "" {
+		client, err := pubsub.NewClient(ctx, config.Project)
+		if err != nil {
+			store.Close()
+			return nil, hippo.Wrap(hippo.Unavailable, err, "connecting to Pub/Sub")
+		}
+		publisher := newTopic(client, config.RepairTopic)
+		parts.Publisher = publisher
+		parts.Close = append(parts.Close, publisher.close)
+	}
+	return New(config, parts)
+}
