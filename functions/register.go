@@ -2,6 +2,7 @@ package functions
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"os"
 	"sync"
@@ -51,7 +52,7 @@ func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (R
 }
 
 // shared is the App of this process.
-var shared = &provider{open: FromEnv}
+var shared = &provider{open: func(ctx context.Context) (*App, error) { return FromEnv(ctx, NewLog(os.Stderr)) }}
 
 // provider makes an App when it is first asked for one. A failure is not kept, so
 // that the next request tries again.
@@ -83,7 +84,7 @@ func Provide(app *App) {
 }
 
 // FromEnv makes an App on Firestore and Pub/Sub as the environment configures.
-func FromEnv(ctx context.Context) (*App, error) {
+func FromEnv(ctx context.Context, log *slog.Logger) (*App, error) {
 	config, err := ConfigFromEnv(ctx, envconfig.OsLookuper())
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func FromEnv(ctx context.Context) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := Parts{Store: store, Log: NewLog(os.Stderr), Close: []func() error{store.Close}}
+	parts := Parts{Store: store, Log: log, Close: []func() error{store.Close}}
 	if config.RepairTopic != "" {
 		client, err := pubsub.NewClient(ctx, config.Project)
 		if err != nil {

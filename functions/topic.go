@@ -2,7 +2,6 @@ package functions
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"cloud.google.com/go/pubsub/v2"
@@ -28,13 +27,9 @@ func newTopic(client *pubsub.Client, name string) *topic {
 
 // Publish returns when the topic has the message.
 func (t *topic) Publish(ctx context.Context, m repairmsg.Message) error {
-	data, err := json.Marshal(m)
-	if err != nil {
-		return hippo.Wrap(hippo.Internal, err, "encoding a repair message")
-	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if _, err := t.publisher.Publish(ctx, &pubsub.Message{Data: data}).Get(ctx); err != nil {
+	if _, err := t.publisher.Publish(ctx, &pubsub.Message{Data: m.Encode()}).Get(ctx); err != nil {
 		return hippo.Wrap(hippo.Unavailable, err, "publishing a repair message")
 	}
 	return nil

@@ -43,6 +43,15 @@ type Message struct {
 	Run *hippo.Report `json:"run,omitempty"`
 }
 
+// Encode is the message as it travels.
+func (m Message) Encode() []byte {
+	data, err := json.Marshal(m)
+	if err != nil {
+		panic("repairmsg: a message of strings and numbers cannot fail to encode: " + err.Error())
+	}
+	return data
+}
+
 // Decode reads a message. Its error is of kind Invalid.
 func Decode(data []byte) (Message, error) {
 	var m Message

@@ -40,7 +40,7 @@ func placeEpisode(_ string, fields schema.Fields) map[view]string {
 		return nil
 	}
 	return map[view]string{
-		{name: byFrom}:       e.From.String() + "\x00" + e.To.String(),
+		{name: byFrom}:       e.From.String(),
 		{name: byTo}:         e.To.String(),
 		{byHandle, e.Handle}: "",
 	}

@@ -74,6 +74,12 @@ func documentTime(f *fixture) {
 		same(f, string(e.ID)+": MemoryTimes and ScanEntries", times[e.ID], e.UpdatedAt)
 	}
 	same(f, "the last one's time, by MemoryTimes and Memory", times[ids[5]], last)
+	f.put(f.memoryPath(ids[0]), map[string]any{schema.Name: "another"})
+	again, err := f.store.MemoryTimes(f.ctx, f.tenant, ids[:1])
+	f.ok(err)
+	if again[ids[0]] <= last {
+		f.Fatalf("time %s after a second write, want one after %s", again[ids[0]], last)
+	}
 }
 
 func noMemory(f *fixture) {

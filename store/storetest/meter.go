@@ -128,6 +128,7 @@ func meterIndexReads(f *fixture) {
 	f.costs("ReadIndexSince", hippo.Reads{Documents: 1, Bytes: ofMeta}, since(generation(29)))
 	f.drop(f.indexPath(schema.MetaID))
 	f.costs("ReadIndexSince", hippo.Reads{Documents: 1}, since(generation(8)))
+	f.costs("ReadIndexSince", hippo.Reads{Documents: 2}, since(generation(40)))
 }
 
 func meterIndexWrites(f *fixture) {
