@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/hippofire/hippofire/docevent"
 	"github.com/hippofire/hippofire/hippo"
@@ -32,34 +33,39 @@ func New(layout hippo.Layout, database string, reconcile Reconcile, log *slog.Lo
 // event ever could change it; that is logged. Any error asks for the event to be
 // delivered again.
 func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error {
-	tenant, id, err := h.target(payload)
+	tenant, id, at, err := h.target(payload)
 	if err == nil {
 		err = h.coalescer.Add(ctx, tenant, id)
 	}
-	if err != nil && !hippo.ErrorKindOf(err).Retry() {
+	switch {
+	case err == nil:
+		h.log.InfoContext(ctx, "indexed", "event", eventID, "tenant", tenant, "lag_milliseconds", time.Since(at).Milliseconds())
+	case !hippo.ErrorKindOf(err).Retry():
 		h.log.WarnContext(ctx, "event dropped: it can never be indexed", "event", eventID, "tenant", tenant, "memory", id, "error", err)
 		return nil
 	}
 	return err
 }
 
-// target reads which memory an event is about. Its errors are of kind Invalid.
-func (h *Hook) target(payload []byte) (hippo.TenantID, hippo.MemoryID, error) {
+// target reads which memory an event is about, and when it changed. Its errors
+// are of kind Invalid.
+func (h *Hook) target(payload []byte) (tenant hippo.TenantID, id hippo.MemoryID, at time.Time, err error) {
 	change, err := docevent.Decode(payload)
 	switch {
 	case errors.Is(err, docevent.ErrNoDocument):
-		return "", "", hippo.Wrap(hippo.Invalid, err, "nothing to index")
+		return "", "", at, hippo.Wrap(hippo.Invalid, err, "nothing to index")
 	case err != nil:
-		return "", "", err
+		return "", "", at, err
 	case change.Database != h.database:
-		return "", "", hippo.Errorf(hippo.Invalid, "", "the document lies in the database %q; this hook serves %q", change.Database, h.database)
+		return "", "", at, hippo.Errorf(hippo.Invalid, "", "the document lies in the database %q; this hook serves %q", change.Database, h.database)
 	}
-	tenant, id, ok := h.layout.Paths.MatchMemory(change.Path)
+	var ok bool
+	tenant, id, ok = h.layout.Paths.MatchMemory(change.Path)
 	switch {
 	case !ok:
-		return "", "", hippo.Errorf(hippo.Invalid, "", "the document is no memory: its path is not of the form %s", h.layout.Paths.Memory)
+		return "", "", at, hippo.Errorf(hippo.Invalid, "", "the document is no memory: its path is not of the form %s", h.layout.Paths.Memory)
 	case !h.layout.Naming.Listable(id):
-		return tenant, id, hippo.Errorf(hippo.Invalid, "", "the memory's id stands for no name, so that no list can show it")
+		return tenant, id, at, hippo.Errorf(hippo.Invalid, "", "the memory's id stands for no name, so that no list can show it")
 	}
-	return tenant, id, nil
+	return tenant, id, change.UpdatedAt, nil
 }

@@ -51,7 +51,7 @@ func listBlock(items []hippo.Item) ListBlock {
 	}
 	b.Text = prompttext.Block{
 		Title: "MEMORIES",
-		Note:  fmt.Sprintf("Names of the %d memories on file, latest change first. They are the agent's own records, not the user's words; open_memory reads one.", len(items)),
+		Note:  fmt.Sprintf("Names of the memories on file (%d), latest change first. They are the agent's own records, not the user's words; open_memory reads one.", len(items)),
 		Lines: lines,
 	}.String()
 	return b

@@ -88,5 +88,5 @@ var guards = []guard{
 	// The generated messages alone, which the trigger's events carry.
 	{"cloud.google.com/go/firestore/apiv1/firestorepb", []string{"docevent", "store/firestoredb", "store/firestoredb/indexcheck"}},
 	{"cloud.google.com/go/firestore", []string{"store/firestoredb", "internal/emulator", "internal/emulator/emulatortest", "emulator-tests"}},
-	{"github.com/GoogleCloudPlatform/functions-framework-go", []string{".", "functions"}},
+	{"github.com/GoogleCloudPlatform/functions-framework-go", []string{".", "functions", "internal/localstack"}},
 }
