@@ -24,17 +24,28 @@ import (
 type reading struct {
 	*fixture.Fixture
 	*turnreader.Reader
+	index *turnreader.Index
 }
 
 func newReader(f *fixture.Fixture) *reading {
 	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 64<<20, f.Log())
-	return &reading{f, turnreader.New(f.Fault, f.Layout, index, turnreader.Options{Tokens: tokens.FourChars})}
+	return &reading{f, turnreader.New(f.Fault, f.Layout, index, turnreader.Options{Tokens: tokens.FourChars}), index}
 }
 
 // indexed writes memories and their entries.
 func (r *reading) indexed(names ...string) {
 	r.Helper()
-	ids := r.SaveMemories(names...)
+	r.SaveMemories(names...)
+	r.reconcile(names...)
+}
+
+// reconcile writes the entries of memories.
+func (r *reading) reconcile(names ...string) {
+	r.Helper()
+	var ids []hippo.MemoryID
+	for _, name := range names {
+		ids = append(ids, r.ID(name))
+	}
 	r.Must(reconcile.New(r.Direct, r.Layout.Naming, r.Asked).Reconcile(r.Context(), fixture.Tenant, ids))
 }
 
