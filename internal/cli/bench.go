@@ -3,6 +3,7 @@ package cli
 // benchCmd holds the benchmarks, one field each.
 type benchCmd struct {
 	List benchListCmd `cmd:"" help:"What the list of an agent's memories costs, by scan and from the index."`
+	Hook benchHookCmd `cmd:"" help:"What it takes to index an import through trigger events."`
 }
 
 // benchStore says where a benchmark's documents lie.
