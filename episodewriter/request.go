@@ -12,12 +12,6 @@ import (
 	"github.com/hippofire/hippofire/textscan"
 )
 
-// The form of a gist.
-const (
-	MaxGistWords      = 25
-	MaxGistCharacters = 220
-)
-
 // Request is what a memory pass sends. Memories are named, not identified.
 type Request struct {
 	Tenant hippo.TenantID  `json:"tenant"`
@@ -57,7 +51,7 @@ func (w *Writer) pass(req Request) (hippo.Pass, error) {
 	if !utf8.ValidString(req.Episode) {
 		return hippo.Pass{}, hippo.Errorf(hippo.Invalid, "episode", "is not valid UTF-8")
 	}
-	pass := hippo.Pass{Hash: hash(req), Gist: prompttext.Cut(req.Episode, MaxGistWords, MaxGistCharacters)}
+	pass := hippo.Pass{Hash: hash(req), Gist: prompttext.Cut(req.Episode, hippo.MaxGistWords, hippo.MaxGistCharacters)}
 	pass.Blocked, _ = textscan.Scan(pass.Gist)
 	n := namer{naming: w.naming, used: map[hippo.MemoryID]string{}}
 	for i, write := range req.Writes {
