@@ -26,6 +26,7 @@ type App struct {
 	log    *slog.Logger
 
 	hook     *indexhook.Hook
+	index    *turnreader.Index
 	reader   *turnreader.Reader
 	writer   *episodewriter.Writer
 	history  *history.Reader
@@ -64,6 +65,7 @@ func New(config Config, parts Parts) (*App, error) {
 		store:    parts.Store,
 		log:      parts.Log,
 		hook:     indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
+		index:    index,
 		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: tokens.FourChars}),
 		writer:   episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
 		history:  history.New(parts.Store),

@@ -97,6 +97,9 @@ type Ledger struct {
 	Bytes     int64         `json:"bytes"`
 	// Blocked counts buffer lines that the scan keeps out of sight.
 	Blocked int `json:"blocked_lines"`
+	// BlockedNames counts memories that the list would show, did the scan not
+	// refuse their names.
+	BlockedNames int `json:"blocked_names"`
 	// BlockedPointers counts names of memories that a line would show, and
 	// BlockedSpeakers messages whose speaker would be shown, did the scan not
 	// refuse them.
@@ -117,7 +120,7 @@ func (r *Reader) Turn(ctx context.Context, req Request) (Turn, error) {
 	turn := Turn{Tenant: req.Tenant, Thread: req.Thread, Blocks: w.blocks()}
 	total := meter.Total()
 	turn.Ledger = Ledger{
-		Tokens: map[string]int{}, Index: w.source, Memories: len(w.known.Items), Listed: w.known.block().Shown,
+		Tokens: map[string]int{}, Index: w.source, Memories: w.known.Len(), Listed: w.known.block.Shown, BlockedNames: w.known.block.Blocked,
 		Reads: meter.ByQuery(), Documents: total.Documents, Bytes: total.Bytes, Blocked: w.buffer.Blocked, Milliseconds: w.stages,
 	}
 	turn.Ledger.BlockedPointers, turn.Ledger.BlockedSpeakers = w.buffer.Withheld, w.unnamed
@@ -185,7 +188,7 @@ func (w *work) time(stage string) func() {
 // blocks lays the turn out; a part that is empty is not there.
 func (w *work) blocks() []Block {
 	blocks := []Block{}
-	if text := w.known.block().Text; text != "" {
+	if text := w.known.block.Text; text != "" {
 		blocks = append(blocks, Block{Kind: MemoryList, Text: text, Tokens: w.tokens(text)})
 	}
 	if text := w.buffer.Text; text != "" {

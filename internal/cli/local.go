@@ -13,7 +13,9 @@ import (
 
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/client"
 	"github.com/hippofire/hippofire/internal/localstack"
+	"github.com/hippofire/hippofire/repairmsg"
 )
 
 type localCmd struct {
@@ -60,6 +62,13 @@ func (c *localCmd) Run(ctx context.Context, to console) error {
 	stack, err := localstack.Start(ctx, start)
 	if err != nil {
 		return err
+	}
+	if c.Data != "" && c.Store == string(localstack.Emulator) {
+		// The emulator gave every document a new update time when it took the data
+		// back, and no event came of that.
+		if err := client.New(stack.FunctionsURL).Push(ctx, repairmsg.Message{Cause: repairmsg.Nightly}); err != nil {
+			log.Warn("no repair of what was kept", "error", err)
+		}
 	}
 	c.announce(to, stack)
 	waited := stack.Wait(ctx)
@@ -123,6 +132,7 @@ func examples() [][2]string {
 		{"RecordEpisode", `{"tenant":"demo","thread":"t1","from":"m1","to":"m2","episode":"Opening day is Saturday.","writes":[{"name":"pages/Opening","content":"Saturday"}]}`},
 		{"TurnContext", `{"tenant":"demo","thread":"t1"}`},
 		{"OpenMemory", `{"tenant":"demo","name":"pages/Opening"}`},
+		{"ListMemories", `{"tenant":"demo","kind":"pages"}`},
 	}
 }
 

@@ -19,7 +19,7 @@ type row struct {
 
 var (
 	domain   = []string{"hippo"}
-	leaves   = []string{"prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema"}
+	leaves   = []string{"prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
 	stored   = []string{"hippo", "store/schema"}
 	features = []string{"indexhook", "turnreader", "episodewriter", "history", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
@@ -36,6 +36,7 @@ var rows = []row{
 	{pkg: "terms", imports: domain},
 	{pkg: "repairmsg", imports: domain},
 	{pkg: "docevent", imports: domain},
+	{pkg: "tools"},
 	{pkg: "store/schema", imports: domain},
 	{pkg: "reconcile", imports: append([]string{"repairmsg"}, domain...)},
 
