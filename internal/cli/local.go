@@ -13,7 +13,9 @@ import (
 
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/client"
 	"github.com/hippofire/hippofire/internal/localstack"
+	"github.com/hippofire/hippofire/repairmsg"
 )
 
 type localCmd struct {
@@ -60,6 +62,13 @@ func (c *localCmd) Run(ctx context.Context, to console) error {
 	stack, err := localstack.Start(ctx, start)
 	if err != nil {
 		return err
+	}
+	if c.Data != "" && c.Store == string(localstack.Emulator) {
+		// The emulator gave every document a new update time when it took the data
+		// back, and no event came of that.
+		if err := client.New(stack.FunctionsURL).Push(ctx, repairmsg.Message{Cause: repairmsg.Nightly}); err != nil {
+			log.Warn("no repair of what was kept", "error", err)
+		}
 	}
 	c.announce(to, stack)
 	waited := stack.Wait(ctx)
@@ -118,12 +127,15 @@ func (c *localCmd) announce(to console, s *localstack.Stack) {
 
 // examples are a body for each HTTP function, in an order in which they work.
 func examples() [][2]string {
+	end := hippo.Position{At: hippo.MicrosOf(time.Date(2026, 10, 1, 9, 0, 5, 0, time.UTC)), ID: "m2"}
 	return [][2]string{
-		{"SaveTurn", `{"tenant":"demo","thread":"t1","messages":[{"id":"m1","role":"user","content":"We open on Saturday."},{"id":"m2","role":"assistant","content":"Noted."}]}`},
+		{"SaveTurn", `{"tenant":"demo","thread":"t1","messages":[{"id":"m1","role":"user","content":"We open on Saturday.","created_at":"2026-10-01T09:00:00Z"},{"id":"m2","role":"assistant","content":"Noted.","created_at":"2026-10-01T09:00:05Z"}]}`},
 		{"RecordEpisode", `{"tenant":"demo","thread":"t1","from":"m1","to":"m2","episode":"Opening day is Saturday.","writes":[{"name":"pages/Opening","content":"Saturday"}]}`},
 		{"TurnContext", `{"tenant":"demo","thread":"t1"}`},
-		{"OpenMemory", `{"tenant":"demo","name":"pages/Opening"}`},
 		{"ListMemories", `{"tenant":"demo","kind":"pages"}`},
+		{"OpenMemory", `{"tenant":"demo","name":"pages/Opening"}`},
+		{"OpenStretch", `{"tenant":"demo","thread":"t1","handle":"` + hippo.HandleOf(end) + `"}`},
+		{"SearchHistory", `{"tenant":"demo","thread":"t1","query":"when do we open"}`},
 	}
 }
 
