@@ -19,7 +19,7 @@ type row struct {
 
 var (
 	domain   = []string{"hippo"}
-	leaves   = []string{"prompttext", "tokens", "textscan", "repairmsg", "docevent", "reconcile", "store/schema"}
+	leaves   = []string{"contract", "prompttext", "tokens", "textscan", "repairmsg", "docevent", "reconcile", "store/schema"}
 	stored   = []string{"hippo", "store/schema"}
 	features = []string{"indexhook", "turnreader", "episodewriter", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
@@ -30,6 +30,7 @@ var (
 var rows = []row{
 	{pkg: "hippo", bare: true},
 
+	{pkg: "contract", imports: domain},
 	{pkg: "prompttext", imports: domain},
 	{pkg: "tokens", imports: domain},
 	{pkg: "textscan", imports: domain},
