@@ -31,6 +31,7 @@ var rows = []row{
 	{pkg: "hippo", bare: true},
 
 	{pkg: "contract", imports: domain},
+	{pkg: "format", imports: domain},
 	{pkg: "prompttext", imports: domain},
 	{pkg: "tokens", imports: domain},
 	{pkg: "textscan", imports: domain},
