@@ -18,9 +18,13 @@ const budgetPart = 4
 // about what twelve lines with all their pointers cost.
 const maxBufferRoom = 2000
 
-// cutPart is the part of the messages' share to which a message is cut that alone
-// is larger.
-const cutPart = 4
+// A message that alone is larger than the share of the messages is cut to this part
+// of it, so that others have room beside it; but not to less than so many tokens,
+// where the share has them.
+const (
+	cutPart = 4
+	cutLeft = 64
+)
 
 // unbounded is the room where there is no bound.
 const unbounded = math.MaxInt32
@@ -182,18 +186,19 @@ func (w *work) cut(u unit, share int) unit {
 	}
 	out := unit{tokens: u.tokens, messages: slices.Clone(u.messages)}
 	for i, m := range u.messages {
-		before := w.messageTokens(m)
+		before := u.costs[i]
 		if before <= share {
 			continue
 		}
 		mark := fmt.Sprintf("\n[… cut here: %d tokens in all]", before)
-		rest := share/cutPart - (before - w.count(m.Content)) - w.count(mark)
-		out.messages[i].Content = w.count.Cut(m.Content, rest) + mark
-		after := w.messageTokens(out.messages[i])
-		if after >= before {
-			out.messages[i] = m
+		frame := m
+		frame.Content = mark
+		kept := w.count.Cut(m.Content, max(share/cutPart, min(share, cutLeft))-w.messageTokens(frame))
+		if kept == "" || kept == m.Content {
 			continue
 		}
+		out.messages[i].Content = kept + mark
+		after := w.messageTokens(out.messages[i])
 		out.tokens -= before - after
 		out.cut++
 		out.lost += before - after

@@ -13,7 +13,8 @@ import (
 // calls with their results.
 type unit struct {
 	messages []hippo.Message
-	tokens   int
+	costs    []int // of each message
+	tokens   int   // of all of them
 	// cut counts messages of it that were cut, lost what they lost in tokens.
 	cut, lost int
 }
@@ -122,7 +123,8 @@ func (w *work) pair(out *window, messages []hippo.Message) error {
 			continue
 		}
 		for _, m := range u.messages {
-			u.tokens += w.messageTokens(m)
+			u.costs = append(u.costs, w.messageTokens(m))
+			u.tokens += u.costs[len(u.costs)-1]
 		}
 		if i == answers {
 			out.pinned = &u
@@ -209,7 +211,8 @@ func newest(units []unit, room int) []unit {
 			cost += units[begin].tokens
 		}
 		if cost > room {
-			for !replied(units[end:]) && end > begin && units[end-1].tokens <= room {
+			shorten := !replied(units[end:])
+			for shorten && end > begin && units[end-1].tokens <= room {
 				end--
 				room -= units[end].tokens
 			}
