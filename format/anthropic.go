@@ -6,12 +6,21 @@ import (
 	"strings"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/tools"
 )
 
 // AnthropicBody is a part of a request for a message.
 type AnthropicBody struct {
+	Tools    []AnthropicTool    `json:"tools,omitempty"`
 	System   []AnthropicPart    `json:"system,omitempty"`
 	Messages []AnthropicMessage `json:"messages"`
+}
+
+// AnthropicTool is a tool that the model can use.
+type AnthropicTool struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	InputSchema tools.Schema `json:"input_schema"`
 }
 
 // AnthropicMessage is one of its messages.
@@ -63,6 +72,9 @@ func anthropic(t Turn) AnthropicBody {
 		}
 	}
 	trimLast(body.Messages)
+	for _, tool := range t.Tools {
+		body.Tools = append(body.Tools, AnthropicTool{Name: tool.Name, Description: tool.Description, InputSchema: tool.Parameters})
+	}
 	return body
 }
 

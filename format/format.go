@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/tools"
 )
 
 // Format names a form of a turn.
@@ -62,6 +63,8 @@ type Turn struct {
 	// Messages end with the new one. Each call has its result behind it, and each
 	// result its call before it.
 	Messages []hippo.Message
+	// Tools are the tools that the model is given.
+	Tools []tools.Tool
 }
 
 // Body is the turn in a provider's form, and nil for Blocks, which is the turn as

@@ -6,12 +6,26 @@ import (
 	"strings"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/tools"
 )
 
 // GeminiBody is a part of a request to generate content.
 type GeminiBody struct {
+	Tools             []GeminiTool    `json:"tools,omitempty"`
 	SystemInstruction *GeminiContent  `json:"systemInstruction,omitempty"`
 	Contents          []GeminiContent `json:"contents"`
+}
+
+// GeminiTool is the functions that the model can call.
+type GeminiTool struct {
+	FunctionDeclarations []GeminiDeclaration `json:"functionDeclarations"`
+}
+
+// GeminiDeclaration is the definition of a function, its parameters in JSON Schema.
+type GeminiDeclaration struct {
+	Name                 string       `json:"name"`
+	Description          string       `json:"description"`
+	ParametersJSONSchema tools.Schema `json:"parametersJsonSchema"`
 }
 
 // GeminiContent is a message, or the system text, which has no role.
@@ -60,7 +74,17 @@ func gemini(t Turn) GeminiBody {
 			body.Contents = append(body.Contents, GeminiContent{Role: role, Parts: parts})
 		}
 	}
+	if len(t.Tools) > 0 {
+		body.Tools = []GeminiTool{{FunctionDeclarations: declarations(t.Tools)}}
+	}
 	return body
+}
+
+func declarations(of []tools.Tool) (out []GeminiDeclaration) {
+	for _, tool := range of {
+		out = append(out, GeminiDeclaration{Name: tool.Name, Description: tool.Description, ParametersJSONSchema: tool.Parameters})
+	}
+	return out
 }
 
 // geminiParts renders a message; called has the function of each call so far, since

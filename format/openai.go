@@ -7,11 +7,26 @@ import (
 	"unicode/utf8"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/tools"
 )
 
 // OpenAIBody is a part of a request for a chat completion.
 type OpenAIBody struct {
 	Messages []OpenAIMessage `json:"messages"`
+	Tools    []OpenAITool    `json:"tools,omitempty"`
+}
+
+// OpenAITool is a tool that the model can call.
+type OpenAITool struct {
+	Type     string           `json:"type"`
+	Function OpenAIDefinition `json:"function"`
+}
+
+// OpenAIDefinition is the definition of a function.
+type OpenAIDefinition struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Parameters  tools.Schema `json:"parameters"`
 }
 
 // OpenAIMessage is one of its messages.
@@ -45,6 +60,9 @@ func openAI(t Turn) OpenAIBody {
 	}
 	for _, m := range t.Messages {
 		body.Messages = append(body.Messages, openAIMessage(m))
+	}
+	for _, tool := range t.Tools {
+		body.Tools = append(body.Tools, OpenAITool{Type: "function", Function: OpenAIDefinition{Name: tool.Name, Description: tool.Description, Parameters: tool.Parameters}})
 	}
 	return body
 }

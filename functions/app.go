@@ -27,6 +27,7 @@ type App struct {
 	contracts contract.Set
 
 	hook     *indexhook.Hook
+	index    *turnreader.Index
 	reader   *turnreader.Reader
 	writer   *episodewriter.Writer
 	repairer *repair.Repairer
@@ -73,6 +74,7 @@ func New(config Config, parts Parts) (*App, error) {
 		log:       parts.Log,
 		contracts: contracts,
 		hook:      indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
+		index:     index,
 		reader:    turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: count, Deadline: config.TurnDeadline}),
 		writer:    episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
 		repairer:  repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),

@@ -39,7 +39,7 @@ var edgeLog = NewLog(os.Stderr)
 func serve[Req, Resp any](w http.ResponseWriter, r *http.Request, answer func(context.Context, Req) (Resp, error)) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		writeProblem(w, Problem{Status: http.StatusMethodNotAllowed, Detail: "this function takes POST, not " + r.Method})
+		writeProblem(w, http.StatusMethodNotAllowed, "", "this function takes POST, not "+r.Method)
 		return
 	}
 	var req Req
@@ -79,10 +79,14 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		w.Header().Set("Retry-After", "1")
 	}
-	writeProblem(w, p)
+	p.write(w)
 }
 
-func writeProblem(w http.ResponseWriter, p Problem) {
+func writeProblem(w http.ResponseWriter, status int, field, detail string) {
+	Problem{Status: status, Field: field, Detail: detail}.write(w)
+}
+
+func (p Problem) write(w http.ResponseWriter) {
 	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
 	writeJSON(w, p.Status, "application/problem+json", p)
 }

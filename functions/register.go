@@ -23,18 +23,8 @@ func init() {
 	post("RecordEpisode", (*App).Record)
 	post("SaveTurn", (*App).Save)
 	post("OpenMemory", (*App).Open)
-	for name, take := range map[string]func(*App, context.Context, event.Event) error{
-		"IndexHook": (*App).IndexHook,
-		"Repair":    (*App).Repair,
-	} {
-		ff.CloudEvent(name, func(ctx context.Context, e event.Event) error {
-			app, err := shared.get(ctx)
-			if err != nil {
-				return err
-			}
-			return take(app, ctx, e)
-		})
-	}
+	on("IndexHook", (*App).IndexHook)
+	on("Repair", (*App).Repair)
 }
 
 // post registers an HTTP function.
@@ -47,6 +37,19 @@ func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (R
 				return none, err
 			}
 			return answer(app, ctx, req)
+		})
+	})
+}
+
+// on registers an event function.
+func on(name string, take func(*App, context.Context, event.Event) error) {
+	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
+		receive(w, r, func(ctx context.Context, e event.Event) error {
+			app, err := shared.get(ctx)
+			if err != nil {
+				return err
+			}
+			return take(app, ctx, e)
 		})
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hippofire/hippofire/format"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/tokens"
+	"github.com/hippofire/hippofire/tools"
 	"github.com/hippofire/hippofire/turnreader"
 )
 
@@ -42,7 +43,10 @@ type TurnResponse struct {
 	// Blocks are the turn as it is; absent in a provider's format.
 	Blocks []turnreader.Block `json:"blocks,omitzero"`
 	// Body is the part of a provider's request that the turn makes.
-	Body   any               `json:"body,omitempty"`
+	Body any `json:"body,omitempty"`
+	// Tools are the tools' definitions as they are; in a provider's format they
+	// stand in the body.
+	Tools  []tools.Tool      `json:"tools,omitempty"`
 	Ledger turnreader.Ledger `json:"ledger"`
 }
 
@@ -63,10 +67,14 @@ func (a *App) Turn(ctx context.Context, req TurnRequest) (TurnResponse, error) {
 	l := turn.Ledger
 	a.log.InfoContext(ctx, "turn", "tenant", turn.Tenant, "thread", turn.Thread, "format", form, "contract", req.Contract, "index", l.Index,
 		"memories", l.Memories, "listed", l.Listed, "tokens", l.Tokens, "budget", l.Budget, "dropped", l.Dropped, "reads", l.Reads,
-		"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "milliseconds", l.Milliseconds)
+		"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "blocked_names", l.BlockedNames, "milliseconds", l.Milliseconds)
 	resp := TurnResponse{Tenant: turn.Tenant, Thread: turn.Thread, Format: form, Ledger: l}
-	if resp.Body = form.Body(rendered(turn)); resp.Body == nil {
-		resp.Blocks = turn.Blocks
+	out := rendered(turn)
+	if req.Tools {
+		out.Tools = tools.All
+	}
+	if resp.Body = form.Body(out); resp.Body == nil {
+		resp.Blocks, resp.Tools = turn.Blocks, out.Tools
 	}
 	return resp, nil
 }

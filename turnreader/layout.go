@@ -19,8 +19,7 @@ type text struct {
 }
 
 func listText(k *Known) text {
-	b := k.block()
-	return text{s: b.Text, lines: b.Shown}
+	return text{s: k.block.Text, lines: k.block.Shown}
 }
 
 // factsText is the block of what the caller recalled.
@@ -160,7 +159,7 @@ func (w *work) blocks() []Block {
 func (w *work) ledger(blocks []Block) Ledger {
 	l := Ledger{Tokens: map[string]int{}, Budget: w.limit, Dropped: w.dropped, Index: w.source, Blocked: w.buffer.Blocked, Milliseconds: w.stages}
 	if w.known != nil {
-		l.Memories = len(w.known.Items)
+		l.Memories, l.BlockedNames = w.known.Len(), w.known.block.Blocked
 	}
 	for _, b := range blocks {
 		l.Tokens[string(b.Kind)] += b.Tokens

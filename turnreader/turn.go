@@ -124,6 +124,9 @@ type Ledger struct {
 	Bytes     int64         `json:"bytes"`
 	// Blocked counts buffer lines that the scan keeps out of sight.
 	Blocked int `json:"blocked_lines"`
+	// BlockedNames counts memories that the list would show, did the scan not
+	// refuse their names.
+	BlockedNames int `json:"blocked_names"`
 	// Milliseconds is by stage, with the whole under "total". Stages overlap.
 	Milliseconds map[string]float64 `json:"milliseconds"`
 }

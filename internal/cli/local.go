@@ -132,6 +132,7 @@ func examples() [][2]string {
 		{"RecordEpisode", `{"tenant":"demo","thread":"t1","from":"m1","to":"m2","episode":"Opening day is Saturday.","writes":[{"name":"pages/Opening","content":"Saturday"}]}`},
 		{"TurnContext", `{"tenant":"demo","thread":"t1"}`},
 		{"OpenMemory", `{"tenant":"demo","name":"pages/Opening"}`},
+		{"ListMemories", `{"tenant":"demo","kind":"pages"}`},
 	}
 }
 

@@ -19,7 +19,7 @@ type row struct {
 
 var (
 	domain   = []string{"hippo"}
-	leaves   = []string{"contract", "format", "prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema"}
+	leaves   = []string{"contract", "format", "prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
 	stored   = []string{"hippo", "store/schema"}
 	features = []string{"indexhook", "turnreader", "episodewriter", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
@@ -31,13 +31,14 @@ var rows = []row{
 	{pkg: "hippo", bare: true},
 
 	{pkg: "contract", imports: domain},
-	{pkg: "format", imports: domain},
+	{pkg: "format", imports: append([]string{"tools"}, domain...)},
 	{pkg: "prompttext", imports: domain},
 	{pkg: "tokens", imports: domain},
 	{pkg: "textscan", imports: domain},
 	{pkg: "terms", imports: domain},
 	{pkg: "repairmsg", imports: domain},
 	{pkg: "docevent", imports: domain},
+	{pkg: "tools"},
 	{pkg: "store/schema", imports: domain},
 	{pkg: "reconcile", imports: append([]string{"repairmsg"}, domain...)},
 
