@@ -307,7 +307,7 @@ func TestHookAndRepairTakeTheirEvents(t *testing.T) {
 	})
 }
 
-func TestUselessEventsAreAcknowledged(t *testing.T) {
+func TestProtobufBodyPostedToEveryOtherFunctionAndUselessEvents(t *testing.T) {
 	s := serve(fixture.Embedded(t))
 	for name, status := range map[string]int{
 		"IndexHook, ff ff ff":        s.event("IndexHook", docevent.Written, "application/protobuf", []byte{0xff, 0xff, 0xff}),
