@@ -94,8 +94,8 @@ type IndexStore interface {
 	// PromoteGeneration makes Next the Current and names no Next. Where meta is
 	// no longer as it was read, it is Conflict and nothing changes.
 	PromoteGeneration(ctx context.Context, tenant TenantID, read Meta) (Meta, error)
-	// SweepIndex deletes the shards of generations that meta, in the snapshot in
-	// which they were listed, does not name, and tells how many.
+	// SweepIndex deletes the shards that meta, in the snapshot in which they were
+	// listed, does not name, and tells how many.
 	SweepIndex(ctx context.Context, tenant TenantID) (int, error)
 }
 

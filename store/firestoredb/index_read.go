@@ -148,7 +148,7 @@ func parseIndex(d *pb.Document) (indexDocument, int64, bool) {
 	return indexDocument{shard: hippo.Shard{ID: shard, Rev: rev, Entries: entries}}, size(d) + bytes, true
 }
 
-// SweepIndex lists the index without its entries, and deletes by generation.
+// SweepIndex lists the index without its entries.
 func (s *Store) SweepIndex(ctx context.Context, tenant hippo.TenantID) (int, error) {
 	const method = "SweepIndex"
 	in, err := s.collection(s.layout.Paths.Index, string(tenant))
@@ -159,13 +159,9 @@ func (s *Store) SweepIndex(ctx context.Context, tenant hippo.TenantID) (int, err
 	if err != nil {
 		return 0, err
 	}
-	var named []hippo.GenerationID
-	for _, g := range read.Meta.Named() {
-		named = append(named, g.ID)
-	}
 	var deletes []*pb.Write
 	for _, shard := range read.Shards {
-		if !slices.Contains(named, shard.ID.Gen) {
+		if !read.Meta.Names(shard.ID) {
 			deletes = append(deletes, remove(in.document(shard.ID.String())))
 		}
 	}
