@@ -109,7 +109,7 @@ func decodeStrict(body []byte, into any) error {
 	case errors.As(err, &syntax):
 		return hippo.Errorf(hippo.Invalid, fieldAt(body, syntax.Offset), "the body is not JSON: %v at byte %d", err, syntax.Offset)
 	case errors.As(err, &typed):
-		return hippo.Errorf(hippo.Invalid, typed.Field, "must be %s, not %s", plainType(typed.Type.String()), typed.Value)
+		return hippo.Errorf(hippo.Invalid, strings.TrimPrefix(typed.Field, "ThreadRef."), "must be %s, not %s", plainType(typed.Type.String()), typed.Value)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return hippo.Errorf(hippo.Invalid, "", "the body is not JSON: it ends too early")
 	case err != nil:

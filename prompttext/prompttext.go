@@ -19,64 +19,56 @@ func Line(s string) string {
 	return strings.Join(fields, " ")
 }
 
-const ellipsis = "…"
+const (
+	ellipsis = "…"
+	// stops are what does not stand before an ellipsis.
+	stops = " ,;:-–—("
+)
+
+// maxLost is how many characters Cut gives up so as to end at a space or, failing
+// that, behind a word.
+const maxLost = 30
+
+// place is a place in a text, in bytes and in characters.
+type place struct{ offset, characters int }
 
 // Cut makes one line of s with at most so many words (parted by spaces) and
-// characters (code points, the ellipsis included). It cuts behind a word, by the
-// script's own rules, or inside a word too long by itself, but never inside a
-// grapheme.
+// characters (code points, the ellipsis included). It cuts at a space, so that no
+// part of a number is left; where none is near, behind a word by the script's own
+// rules; in a word too long by itself, behind a grapheme, but never inside one.
 func Cut(s string, words, characters int) string {
 	s = Line(s)
 	if utf8.RuneCountInString(s) <= characters && strings.Count(s, " ") < words {
 		return s
 	}
-	var behindWord, behindGrapheme, offset, count, spaces int
+	var at, space, word, grapheme place
+	spaces := 0
 	for rest, state := s, -1; rest != ""; {
 		var cluster string
 		var boundaries int
 		cluster, rest, boundaries, state = uniseg.StepString(rest, state)
-		count += utf8.RuneCountInString(cluster)
+		if cluster == " " {
+			space = grapheme
+		}
+		at.offset += len(cluster)
+		at.characters += utf8.RuneCountInString(cluster)
 		spaces += strings.Count(cluster, " ")
-		offset += len(cluster)
-		if count > characters-1 || spaces >= words {
+		if at.characters >= characters || spaces >= words {
 			break
 		}
-		behindGrapheme = offset
+		if strings.Contains(stops, cluster) {
+			continue
+		}
+		grapheme = at
 		if boundaries&uniseg.MaskWord != 0 {
-			behindWord = offset
+			word = at
 		}
 	}
-	if behindWord == 0 {
-		behindWord = behindGrapheme
-	}
-	return strings.TrimRight(s[:behindWord], " ,;:-–—(") + ellipsis
-}
-
-// Block is a fenced part of a prompt.
-type Block struct {
-	// Title names the block in its fence, in capitals.
-	Title string
-	// Note says what the lines are, before them.
-	Note string
-	// Lines are what the block holds, each one line by itself.
-	Lines []string
-}
-
-// String is the block with its fence. A line that could be taken for a fence is
-// set off, so that the last line of the block is the only one that closes it.
-func (b Block) String() string {
-	var s strings.Builder
-	s.WriteString("[" + b.Title + "]\n")
-	if b.Note != "" {
-		s.WriteString(b.Note + "\n")
-	}
-	for _, l := range b.Lines {
-		l = Line(l)
-		if strings.HasPrefix(l, "[") {
-			l = "- " + l
+	end := grapheme
+	for _, better := range []place{word, space} {
+		if better.offset > 0 && grapheme.characters-better.characters <= maxLost {
+			end = better
 		}
-		s.WriteString(l + "\n")
 	}
-	s.WriteString("[END OF " + b.Title + "]")
-	return s.String()
+	return s[:end.offset] + ellipsis
 }

@@ -175,7 +175,7 @@ func (w *work) time(stage string) func() {
 
 // blocks lays the turn out; a part that is empty is not there.
 func (w *work) blocks() []Block {
-	var blocks []Block
+	blocks := []Block{}
 	if text := w.known.block().Text; text != "" {
 		blocks = append(blocks, Block{Kind: MemoryList, Text: text, Tokens: w.tokens(text)})
 	}

@@ -19,7 +19,7 @@ type row struct {
 
 var (
 	domain   = []string{"hippo"}
-	leaves   = []string{"prompttext", "tokens", "textscan", "repairmsg", "docevent", "reconcile", "store/schema"}
+	leaves   = []string{"prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema"}
 	stored   = []string{"hippo", "store/schema"}
 	features = []string{"indexhook", "turnreader", "episodewriter", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
@@ -33,6 +33,7 @@ var rows = []row{
 	{pkg: "prompttext", imports: domain},
 	{pkg: "tokens", imports: domain},
 	{pkg: "textscan", imports: domain},
+	{pkg: "terms", imports: domain},
 	{pkg: "repairmsg", imports: domain},
 	{pkg: "docevent", imports: domain},
 	{pkg: "store/schema", imports: domain},
