@@ -6,6 +6,7 @@ package functions
 import (
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
@@ -37,7 +38,10 @@ type Parts struct {
 	Store     hippo.Store
 	Publisher repairmsg.Publisher
 	Log       *slog.Logger
-	Close     []func() error
+	// Now is the host's clock, which decides how long a run of the repair lasts
+	// and how often one is asked for; nil is time.Now.
+	Now   func() time.Time
+	Close []func() error
 }
 
 // New makes an App. Its error is of kind Invalid.
@@ -49,7 +53,7 @@ func New(config Config, parts Parts) (*App, error) {
 	if parts.Publisher == nil {
 		parts.Publisher = repairmsg.Nobody{}
 	}
-	asker := repairmsg.NewAsker(parts.Publisher, nil)
+	asker := repairmsg.NewAsker(parts.Publisher, parts.Now)
 	reconciler := reconcile.New(parts.Store, layout.Naming, asker)
 	recordReconcile := reconciler.Reconcile
 	if config.TestNoReconcile {
@@ -64,7 +68,7 @@ func New(config Config, parts Parts) (*App, error) {
 		hook:     indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
 		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: tokens.FourChars}),
 		writer:   episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
-		repairer: repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),
+		repairer: repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{Now: parts.Now}),
 		closers:  parts.Close,
 	}, nil
 }
