@@ -68,10 +68,34 @@ func (w *run) begin(ctx context.Context, index hippo.IndexRead) (hippo.Generatio
 		return hippo.Generation{}, err
 	}
 	shards := max(w.atLeast, hippo.ShardsFor(count, entryBytes(index)*int64(count)))
+	if current := index.Meta.Current; shards <= current.Shards && dueToGrow(current, index) {
+		shards = 2 * current.Shards // it fills them unevenly
+	}
 	next := hippo.Generation{ID: hippo.NewGenerationID(), Shards: shards, Version: hippo.IndexVersion}
 	w.log.InfoContext(ctx, "index build begins", "tenant", w.message.Tenant, "cause", w.report.Cause, "gen", next.ID, "shards", next.Shards, "memories", count)
 	_, err = w.store.AnnounceGeneration(ctx, w.message.Tenant, index.Meta, next)
 	return next, err
+}
+
+// maxUneven is how many times the shards that its entries need a generation may
+// have for the sake of one that fills faster than the others. Ids that somebody
+// chose so that they meet in one shard must not make the index grow for ever.
+const maxUneven = 8
+
+// dueToGrow says whether a shard of gen is over half of its budget, and more
+// shards can be expected to help.
+func dueToGrow(gen hippo.Generation, index hippo.IndexRead) bool {
+	full := false
+	var bytes int64
+	var entries int
+	for _, s := range index.Of(gen) {
+		if s != nil {
+			full = full || s.Over(2)
+			bytes += s.Bytes()
+			entries += len(s.Entries)
+		}
+	}
+	return full && gen.Shards < maxUneven*hippo.ShardsFor(entries, bytes)
 }
 
 // What an entry is taken to need before enough of them have been seen: as much as

@@ -160,7 +160,7 @@ func (w *run) inspect(index hippo.IndexRead) need {
 		return newerFormat
 	case !next.IsZero() || current.IsZero() || current.Version < hippo.IndexVersion:
 		return build
-	case len(hippo.ShardFindings(current, index)) > 0:
+	case missesShard(current, index) || dueToGrow(current, index):
 		return build
 	}
 	return nothing
