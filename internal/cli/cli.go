@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -45,8 +47,11 @@ type console struct {
 	out, err io.Writer
 }
 
-// Main runs the command line and returns the exit code.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// Main runs the command line and returns the exit code. Ctrl-C and a request to
+// terminate end what it does in an orderly way.
+func Main(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	var c commands
 	exit := -1
 	parser, err := kong.New(&c,

@@ -13,7 +13,9 @@ import (
 
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/client"
 	"github.com/hippofire/hippofire/internal/localstack"
+	"github.com/hippofire/hippofire/repairmsg"
 )
 
 type localCmd struct {
@@ -60,6 +62,13 @@ func (c *localCmd) Run(ctx context.Context, to console) error {
 	stack, err := localstack.Start(ctx, start)
 	if err != nil {
 		return err
+	}
+	if c.Data != "" && c.Store == string(localstack.Emulator) {
+		// The emulator gave every document a new update time when it took the data
+		// back, and no event came of that.
+		if err := client.New(stack.FunctionsURL).Push(ctx, repairmsg.Message{Cause: repairmsg.Nightly}); err != nil {
+			log.Warn("no repair of what was kept", "error", err)
+		}
 	}
 	c.announce(to, stack)
 	waited := stack.Wait(ctx)

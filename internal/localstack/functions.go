@@ -2,11 +2,8 @@ package localstack
 
 import (
 	"context"
-	"errors"
 	"net"
-	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/relay"
@@ -27,33 +24,6 @@ type Wiring struct {
 	// Publish takes a repair message where there is no Pub/Sub, and is nil where
 	// there is.
 	Publish func(message []byte) error
-}
-
-// Serve makes Functions of a handler in this process. open makes the handler;
-// its second result, where not nil, is called when the server has ended.
-func Serve(open func(context.Context, Wiring) (http.Handler, func() error, error)) Functions {
-	return func(ctx context.Context, with Wiring) (string, func() error, error) {
-		handler, finish, err := open(ctx, with)
-		if err != nil {
-			return "", nil, err
-		}
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback, with.Env["PORT"]))
-		if err != nil {
-			return "", nil, hippo.Wrap(hippo.Unavailable, err, "listen for the functions")
-		}
-		server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-		go server.Serve(l)
-		stop := func() error {
-			ctx, cancel := context.WithTimeout(context.Background(), drainWithin)
-			defer cancel()
-			err := server.Shutdown(ctx)
-			if finish != nil {
-				err = errors.Join(err, finish())
-			}
-			return err
-		}
-		return l.Addr().String(), stop, nil
-	}
 }
 
 const loopback = "127.0.0.1"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ func newToy() *toy {
 }
 
 func (f *toy) functions() Functions {
-	return Serve(func(_ context.Context, with Wiring) (http.Handler, func() error, error) {
+	return serve(func(_ context.Context, with Wiring) (http.Handler, func() error, error) {
 		f.with = with
 		mux := http.NewServeMux()
 		mux.HandleFunc("POST /IndexHook", f.indexHook)
@@ -87,6 +88,33 @@ func (f *toy) expectMessage(t *testing.T, want string) {
 		}
 	case <-time.After(arriveWithin):
 		t.Fatal("no message reached Repair")
+	}
+}
+
+// serve makes Functions of a handler in this process. open makes the handler;
+// its second result, where not nil, is called when the server has ended.
+func serve(open func(context.Context, Wiring) (http.Handler, func() error, error)) Functions {
+	return func(ctx context.Context, with Wiring) (string, func() error, error) {
+		handler, finish, err := open(ctx, with)
+		if err != nil {
+			return "", nil, err
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, with.Env["PORT"]))
+		if err != nil {
+			return "", nil, hippo.Wrap(hippo.Unavailable, err, "listen for the functions")
+		}
+		server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+		go server.Serve(l)
+		stop := func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), drainWithin)
+			defer cancel()
+			err := server.Shutdown(ctx)
+			if finish != nil {
+				err = errors.Join(err, finish())
+			}
+			return err
+		}
+		return l.Addr().String(), stop, nil
 	}
 }
 

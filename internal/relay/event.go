@@ -49,7 +49,7 @@ func posted(req *http.Request) (Event, error) {
 	e := Event{Data: data[:n]}
 	a := make(attributes)
 	for name, values := range req.Header {
-		if attribute, ok := strings.CutPrefix(strings.ToLower(name), "ce-"); ok {
+		if attribute, ok := strings.CutPrefix(strings.ToLower(name), "ce-"); ok && attribute != "datacontenttype" {
 			a[attribute] = values[0]
 		}
 	}

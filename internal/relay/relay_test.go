@@ -129,6 +129,18 @@ func expectStats(t *testing.T, r *Relay, want Stats) {
 	}
 }
 
+// receive takes what arrives; it arrives within milliseconds.
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing reached the function")
+		panic("unreachable")
+	}
+}
+
 func closeRelay(t *testing.T, r *Relay) {
 	t.Helper()
 	if err := r.Close(t.Context()); err != nil {
@@ -178,7 +190,7 @@ func TestFunctionGetsAnEventAsEventarcSendsIt(t *testing.T) {
 	if answer.Code != http.StatusOK {
 		t.Errorf("the emulator was answered %d", answer.Code)
 	}
-	if diff := cmp.Diff(want, <-got); diff != "" {
+	if diff := cmp.Diff(want, receive(t, got)); diff != "" {
 		t.Errorf("posted by the emulator (-want +got)\n%s", diff)
 	}
 
@@ -187,7 +199,7 @@ func TestFunctionGetsAnEventAsEventarcSendsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	ignoreID := cmpopts.IgnoreMapEntries(func(k, _ string) bool { return k == "id" })
-	if diff := cmp.Diff(want, <-got, ignoreID); diff != "" {
+	if diff := cmp.Diff(want, receive(t, got), ignoreID); diff != "" {
 		t.Errorf("published (-want +got)\n%s", diff)
 	}
 	closeRelay(t, r)
@@ -204,7 +216,7 @@ func TestEventWithoutDocumentsIsPassedOn(t *testing.T) {
 	r := New(nil)
 	point(t, r, server.URL)
 	r.ServeHTTP(httptest.NewRecorder(), post("GgA="))
-	if n := <-got; n != 2 {
+	if n := receive(t, got); n != 2 {
 		t.Errorf("the function got %d bytes, want 2", n)
 	}
 	closeRelay(t, r)
