@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/fixture"
@@ -415,9 +416,14 @@ func TestTwoThousandTenants(t *testing.T) {
 	const tenants = 2000
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
+		var group errgroup.Group
+		group.SetLimit(32)
 		for i := range tenants {
-			f.Must(f.Direct.SaveMemory(t.Context(), hippo.TenantID(fmt.Sprintf("t%04d", i)), hippo.Memory{ID: "YQ", Name: "a"}))
+			group.Go(func() error {
+				return f.Direct.SaveMemory(t.Context(), hippo.TenantID(fmt.Sprintf("t%04d", i)), hippo.Memory{ID: "YQ", Name: "a"})
+			})
 		}
+		f.Must(group.Wait())
 		var meter hippo.Meter
 		f.Must(r.Handle(hippo.WithMeter(t.Context(), &meter), repairmsg.Message{Cause: repairmsg.Nightly}))
 		sent := map[hippo.TenantID]int{}
