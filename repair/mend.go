@@ -106,7 +106,7 @@ func (w *run) mend(ctx context.Context, index hippo.IndexRead, page []hippo.Entr
 				continue
 			}
 			differ = append(differ, f.ID)
-			if f.WrongShard {
+			if f.Remove {
 				if err := w.remove(ctx, f); err != nil {
 					return err
 				}

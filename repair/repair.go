@@ -114,7 +114,7 @@ func (w *run) look(ctx context.Context) (again bool, err error) {
 	}
 	switch need := w.inspect(index); {
 	case need == newerFormat:
-		return false, hippo.Errorf(hippo.Conflict, "", "the index of %s is left alone: a newer version of this program writes it", w.message.Tenant)
+		return false, newer(w.message.Tenant)
 	case need == build:
 		return w.build(ctx, index)
 	case w.wholeRepair():
