@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/hippofire/hippofire/contract"
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/history"
@@ -14,7 +15,6 @@ import (
 	"github.com/hippofire/hippofire/reconcile"
 	"github.com/hippofire/hippofire/repair"
 	"github.com/hippofire/hippofire/repairmsg"
-	"github.com/hippofire/hippofire/tokens"
 	"github.com/hippofire/hippofire/turnreader"
 )
 
@@ -24,6 +24,8 @@ type App struct {
 	layout hippo.Layout
 	store  hippo.Store
 	log    *slog.Logger
+
+	contracts contract.Set
 
 	hook     *indexhook.Hook
 	index    *turnreader.Index
@@ -49,6 +51,14 @@ func New(config Config, parts Parts) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	count, err := config.counter()
+	if err != nil {
+		return nil, err
+	}
+	contracts, err := config.contracts()
+	if err != nil {
+		return nil, err
+	}
 	if parts.Publisher == nil {
 		parts.Publisher = repairmsg.Nobody{}
 	}
@@ -60,17 +70,18 @@ func New(config Config, parts Parts) (*App, error) {
 	}
 	index := turnreader.NewIndex(parts.Store, layout.Naming, asker, config.CacheBytes, parts.Log)
 	return &App{
-		config:   config,
-		layout:   layout,
-		store:    parts.Store,
-		log:      parts.Log,
-		hook:     indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
-		index:    index,
-		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: tokens.FourChars}),
-		writer:   episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
-		history:  history.New(parts.Store),
-		repairer: repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),
-		closers:  parts.Close,
+		config:    config,
+		layout:    layout,
+		store:     parts.Store,
+		log:       parts.Log,
+		contracts: contracts,
+		hook:      indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
+		index:     index,
+		reader:    turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: count, Deadline: config.TurnDeadline}),
+		writer:    episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
+		history:   history.New(parts.Store),
+		repairer:  repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),
+		closers:   parts.Close,
 	}, nil
 }
 

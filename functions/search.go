@@ -6,8 +6,6 @@ import (
 	"github.com/hippofire/hippofire/history"
 )
 
-func init() { post("SearchHistory", (*App).Search) }
-
 // Search finds the messages of a thread that say certain words.
 func (a *App) Search(ctx context.Context, req history.SearchRequest) (history.SearchResponse, error) {
 	resp, err := a.history.Search(ctx, req)

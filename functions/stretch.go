@@ -6,8 +6,6 @@ import (
 	"github.com/hippofire/hippofire/history"
 )
 
-func init() { post("OpenStretch", (*App).OpenStretch) }
-
 // OpenStretch reads the messages behind a line of the buffer.
 func (a *App) OpenStretch(ctx context.Context, req history.StretchRequest) (history.StretchResponse, error) {
 	return a.history.Stretch(ctx, req)

@@ -19,7 +19,7 @@ type row struct {
 
 var (
 	domain   = []string{"hippo"}
-	leaves   = []string{"prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
+	leaves   = []string{"contract", "format", "prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
 	stored   = []string{"hippo", "store/schema"}
 	features = []string{"indexhook", "turnreader", "episodewriter", "history", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
@@ -30,6 +30,8 @@ var (
 var rows = []row{
 	{pkg: "hippo", bare: true},
 
+	{pkg: "contract", imports: domain},
+	{pkg: "format", imports: append([]string{"tools"}, domain...)},
 	{pkg: "prompttext", imports: domain},
 	{pkg: "tokens", imports: domain},
 	{pkg: "textscan", imports: domain},
