@@ -271,7 +271,7 @@ func (r *reach) buffers(ctx context.Context, app *functions.App, store hippo.Sto
 		if err != nil {
 			return err
 		}
-		in := windowOf(turn)
+		in := windowOf(turn.Blocks)
 		for _, block := range turn.Blocks {
 			if block.Kind != turnreader.BufferBlock {
 				continue
@@ -301,7 +301,7 @@ func (r *reach) windows(ctx context.Context, app *functions.App) error {
 		if err != nil {
 			return err
 		}
-		in := windowOf(turn)
+		in := windowOf(turn.Blocks)
 		for _, q := range r.questions[i] {
 			shares.count(q, q.reaches(in))
 		}
@@ -310,9 +310,9 @@ func (r *reach) windows(ctx context.Context, app *functions.App) error {
 	return nil
 }
 
-func windowOf(turn turnreader.Turn) map[hippo.MessageID]bool {
+func windowOf(blocks []turnreader.Block) map[hippo.MessageID]bool {
 	in := make(map[hippo.MessageID]bool)
-	for _, block := range turn.Blocks {
+	for _, block := range blocks {
 		for _, m := range block.Messages {
 			in[m.ID] = true
 		}
