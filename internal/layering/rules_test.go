@@ -58,7 +58,9 @@ var rows = []row{
 	{pkg: ".", imports: []string{"functions"}},
 
 	{pkg: "cmd/hippofire", imports: anything},
+	{pkg: "examples/agent", bare: true},
 	{pkg: "emulator-tests", imports: anything, forTests: true},
+	{pkg: "emulator-tests/simulation", imports: anything, forTests: true},
 	{pkg: "internal/bench", imports: anything},
 	{pkg: "internal/cli", imports: anything},
 	{pkg: "internal/client", imports: anything},
@@ -69,6 +71,7 @@ var rows = []row{
 	{pkg: "internal/importer", imports: anything},
 	{pkg: "internal/layering"},
 	{pkg: "internal/localstack", imports: anything},
+	{pkg: "internal/openapi", imports: anything},
 	{pkg: "internal/relay", imports: anything},
 	{pkg: "internal/sample", imports: anything},
 
