@@ -10,6 +10,7 @@ import (
 	"github.com/hippofire/hippofire/contract"
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/history"
 	"github.com/hippofire/hippofire/indexhook"
 	"github.com/hippofire/hippofire/reconcile"
 	"github.com/hippofire/hippofire/repair"
@@ -30,6 +31,7 @@ type App struct {
 	index    *turnreader.Index
 	reader   *turnreader.Reader
 	writer   *episodewriter.Writer
+	history  *history.Reader
 	repairer *repair.Repairer
 
 	closers []func() error
@@ -77,6 +79,7 @@ func New(config Config, parts Parts) (*App, error) {
 		index:     index,
 		reader:    turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: count, Deadline: config.TurnDeadline}),
 		writer:    episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
+		history:   history.New(parts.Store),
 		repairer:  repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),
 		closers:   parts.Close,
 	}, nil

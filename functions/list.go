@@ -6,8 +6,6 @@ import (
 	"github.com/hippofire/hippofire/turnreader"
 )
 
-func init() { post("ListMemories", (*App).List) }
-
 // List lists the names of what a tenant knows, or says which of some are known.
 func (a *App) List(ctx context.Context, req turnreader.ListRequest) (turnreader.ListResponse, error) {
 	resp, err := a.index.List(ctx, req)

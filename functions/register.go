@@ -26,7 +26,10 @@ func init() {
 	post("TurnContext", (*App).Turn)
 	post("RecordEpisode", (*App).Record)
 	post("SaveTurn", (*App).Save)
+	post("ListMemories", (*App).List)
 	post("OpenMemory", (*App).Open)
+	post("OpenStretch", (*App).OpenStretch)
+	post("SearchHistory", (*App).Search)
 	on("IndexHook", (*App).IndexHook)
 	on("Repair", (*App).Repair)
 }
@@ -46,6 +49,15 @@ var endpoints []Endpoint
 // Endpoints lists the HTTP functions by name.
 func Endpoints() []Endpoint {
 	return slices.SortedFunc(slices.Values(endpoints), func(a, b Endpoint) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// HTTPNames lists the names of the functions that take a POST of JSON.
+func HTTPNames() []string {
+	var names []string
+	for _, e := range Endpoints() {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 // Handler serves the HTTP functions of one App, each at its name.

@@ -98,14 +98,11 @@ func leftOut(n int) string { return fmt.Sprintf("Left out for want of room: %d m
 
 // shortenBuffer leaves out the buffer's oldest lines, but not its first, until it
 // fits into room. What is left out then stands in the gap.
-func (w *work) shortenBuffer(room int, firstShown bool) {
+func (w *work) shortenBuffer(room int) {
 	b := &w.buffer
 	full, left := w.textTokens(b.Text), 0
 	for w.textTokens(b.Text) > room {
-		at := 0
-		if firstShown {
-			at = 1
-		}
+		at := b.gapAt
 		if at >= len(b.Lines) {
 			w.drop(BufferBlock, w.bufferWhy(), 0, full)
 			w.buffer = Buffer{Blocked: b.Blocked}
@@ -113,7 +110,7 @@ func (w *work) shortenBuffer(room int, firstShown bool) {
 		}
 		b.Lines = slices.Delete(slices.Clone(b.Lines), at, at+1)
 		b.Gap = true
-		b.Text = bufferBlock(*b, firstShown)
+		b.Text = b.block()
 		left++
 	}
 	if left > 0 {
@@ -157,7 +154,7 @@ func (w *work) blocks() []Block {
 
 // ledger is what the blocks cost, but for what was read.
 func (w *work) ledger(blocks []Block) Ledger {
-	l := Ledger{Tokens: map[string]int{}, Budget: w.limit, Dropped: w.dropped, Index: w.source, Blocked: w.buffer.Blocked, Milliseconds: w.stages}
+	l := Ledger{Tokens: map[string]int{}, Budget: w.limit, Dropped: w.dropped, Index: w.source, Blocked: w.buffer.Blocked, BlockedPointers: w.buffer.Withheld, Milliseconds: w.stages}
 	if w.known != nil {
 		l.Memories, l.BlockedNames = w.known.Len(), w.known.block.Blocked
 	}

@@ -127,6 +127,9 @@ type Ledger struct {
 	// BlockedNames counts memories that the list would show, did the scan not
 	// refuse their names.
 	BlockedNames int `json:"blocked_names"`
+	// BlockedPointers counts names of memories that a line would show, did the
+	// scan not refuse them.
+	BlockedPointers int `json:"blocked_pointers"`
 	// Milliseconds is by stage, with the whole under "total". Stages overlap.
 	Milliseconds map[string]float64 `json:"milliseconds"`
 }

@@ -166,7 +166,7 @@ func (w *work) readBufferAt(ctx, timed context.Context, start hippo.Position, ro
 		w.buffer = Buffer{}
 		return w.without(ctx, timed, BufferBlock, err)
 	}
-	w.shortenBuffer(room, len(episodes) > 0 && episodes[0].Blocked == "")
+	w.shortenBuffer(room)
 	return nil
 }
 

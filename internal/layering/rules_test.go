@@ -21,7 +21,7 @@ var (
 	domain   = []string{"hippo"}
 	leaves   = []string{"contract", "format", "prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
 	stored   = []string{"hippo", "store/schema"}
-	features = []string{"indexhook", "turnreader", "episodewriter", "repair"}
+	features = []string{"indexhook", "turnreader", "episodewriter", "history", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
 	anything = []string{"*"}
 )
@@ -51,6 +51,7 @@ var rows = []row{
 	{pkg: "indexhook", imports: onLeaves},
 	{pkg: "turnreader", imports: onLeaves},
 	{pkg: "episodewriter", imports: onLeaves},
+	{pkg: "history", imports: onLeaves},
 	{pkg: "repair", imports: onLeaves},
 
 	{pkg: "functions", imports: slices.Concat(onLeaves, features, []string{"store/firestoredb"})},
