@@ -55,6 +55,9 @@ var rows = []row{
 
 	{pkg: "cmd/hippofire", imports: anything},
 	{pkg: "emulator-tests", imports: anything, forTests: true},
+	{pkg: "emulator-tests/environment", imports: anything, forTests: true},
+	{pkg: "emulator-tests/functionsprocess", imports: anything},
+	{pkg: "emulator-tests/simulation", imports: anything, forTests: true},
 	{pkg: "internal/bench", imports: anything},
 	{pkg: "internal/cli", imports: anything},
 	{pkg: "internal/client", imports: anything},
