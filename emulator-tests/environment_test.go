@@ -40,9 +40,9 @@ func TestHistoriesOnTheEmulator(t *testing.T) {
 // repair is asked for by anybody but by the functions themselves.
 func TestManyEvents(t *testing.T) {
 	e := environment.Start(t, environment.Setup{Tenants: 8, Names: 1000, Duplicate: 0.1, MaxDelay: 2 * time.Second, Faults: 10})
-	const most = 2000 // events between two kills
-	for left := *events; left > 0; left -= most {
-		e.Change(min(left, most))
+	some := max(*events/10, 500) // between two kills
+	for left := *events; left > 0; left -= some {
+		e.Change(min(left, some))
 		e.Restart()
 	}
 	e.Settle()

@@ -103,7 +103,7 @@ func (e *Environment) write(c change) error {
 }
 
 // restWithin bounds the wait for what is under way.
-const restWithin = 10 * time.Minute
+const restWithin = time.Hour
 
 // Settle waits until every event that is not lost has been acknowledged.
 func (e *Environment) Settle() {

@@ -6,13 +6,17 @@ package main
 import (
 	"context"
 	"log"
+	"log/slog"
+	"math/rand/v2"
 	"os"
 	"time"
 
 	"cloud.google.com/go/pubsub/v2"
 	"github.com/GoogleCloudPlatform/functions-framework-go/funcframework"
 	"github.com/sethvargo/go-envconfig"
+	"google.golang.org/grpc/codes"
 
+	"github.com/hippofire/hippofire/emulator-tests/rpcfault"
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/repairmsg"
 	"github.com/hippofire/hippofire/store/firestoredb"
@@ -48,8 +52,8 @@ func serve(ctx context.Context) error {
 		return err
 	}
 	log := functions.NewLog(os.Stderr)
-	faults := newFaults(s, log)
-	store, err := firestoredb.Open(ctx, firestoredb.Config{ProjectID: config.Project, DatabaseID: config.Database}, layout, faults.dialOptions()...)
+	dial := rpcfault.DialOptions(drawn(s, log))
+	store, err := firestoredb.Open(ctx, firestoredb.Config{ProjectID: config.Project, DatabaseID: config.Database}, layout, dial...)
 	if err != nil {
 		return err
 	}
@@ -68,6 +72,21 @@ func serve(ctx context.Context) error {
 	}
 	functions.Provide(app)
 	return funcframework.StartHostPort("127.0.0.1", s.Port)
+}
+
+// drawn draws what becomes of each call.
+func drawn(s settings, log *slog.Logger) func(int, string) rpcfault.Fault {
+	random := rand.New(rand.NewPCG(s.Seed, 1))
+	return func(_ int, method string) rpcfault.Fault {
+		if random.IntN(1000) >= s.Faults {
+			return rpcfault.Fault{}
+		}
+		f := rpcfault.Fault{Code: rpcfault.Codes[random.IntN(len(rpcfault.Codes))]}
+		// A commit that Firestore says was aborted has not been applied.
+		f.Applied = rpcfault.IsCommit(method) && f.Code != codes.Aborted && random.IntN(2) == 0
+		log.Info("fault injected", "fault", f.String(), "method", method)
+		return f
+	}
 }
 
 type publisher struct{ *pubsub.Publisher }
