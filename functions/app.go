@@ -8,13 +8,14 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hippofire/hippofire/contract"
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/history"
 	"github.com/hippofire/hippofire/indexhook"
 	"github.com/hippofire/hippofire/reconcile"
 	"github.com/hippofire/hippofire/repair"
 	"github.com/hippofire/hippofire/repairmsg"
-	"github.com/hippofire/hippofire/tokens"
 	"github.com/hippofire/hippofire/turnreader"
 )
 
@@ -25,9 +26,13 @@ type App struct {
 	store  hippo.Store
 	log    *slog.Logger
 
+	contracts contract.Set
+
 	hook     *indexhook.Hook
+	index    *turnreader.Index
 	reader   *turnreader.Reader
 	writer   *episodewriter.Writer
+	history  *history.Reader
 	repairer *repair.Repairer
 
 	closers []func() error
@@ -50,6 +55,14 @@ func New(config Config, parts Parts) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	count, err := config.counter()
+	if err != nil {
+		return nil, err
+	}
+	contracts, err := config.contracts()
+	if err != nil {
+		return nil, err
+	}
 	if parts.Publisher == nil {
 		parts.Publisher = repairmsg.Nobody{}
 	}
@@ -61,15 +74,18 @@ func New(config Config, parts Parts) (*App, error) {
 	}
 	index := turnreader.NewIndex(parts.Store, layout.Naming, asker, config.CacheBytes, parts.Log)
 	return &App{
-		config:   config,
-		layout:   layout,
-		store:    parts.Store,
-		log:      parts.Log,
-		hook:     indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
-		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: tokens.FourChars}),
-		writer:   episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
-		repairer: repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{Now: parts.Now}),
-		closers:  parts.Close,
+		config:    config,
+		layout:    layout,
+		store:     parts.Store,
+		log:       parts.Log,
+		contracts: contracts,
+		hook:      indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
+		index:     index,
+		reader:    turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: count, Deadline: config.TurnDeadline}),
+		writer:    episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
+		history:   history.New(parts.Store),
+		repairer:  repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{Now: parts.Now}),
+		closers:   parts.Close,
 	}, nil
 }
 

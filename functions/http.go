@@ -7,7 +7,8 @@ import (
 
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
-	"github.com/hippofire/hippofire/turnreader"
+	"github.com/hippofire/hippofire/history"
+	"github.com/hippofire/hippofire/textscan"
 )
 
 // Message is a message in a request. Its time is text, so that an error can
@@ -53,35 +54,6 @@ func (t ThreadRef) ids() (hippo.TenantID, hippo.ThreadID, error) {
 	return tenant, thread, hippo.InField(err, "thread")
 }
 
-// TurnRequest asks for a turn. The message, where given, is the new one.
-type TurnRequest struct {
-	ThreadRef
-	Message *Message `json:"message,omitempty"`
-}
-
-// Turn builds what a model is to see in a turn of a thread.
-func (a *App) Turn(ctx context.Context, req TurnRequest) (turnreader.Turn, error) {
-	tenant, thread, err := req.ids()
-	if err != nil {
-		return turnreader.Turn{}, err
-	}
-	ask := turnreader.Request{Tenant: tenant, Thread: thread}
-	if req.Message != nil {
-		m, err := req.Message.message("message")
-		if err != nil {
-			return turnreader.Turn{}, err
-		}
-		ask.Message = &m
-	}
-	turn, err := a.reader.Turn(ctx, ask)
-	if err == nil {
-		l := turn.Ledger
-		a.log.InfoContext(ctx, "turn", "tenant", tenant, "thread", thread, "index", l.Index, "memories", l.Memories, "tokens", l.Tokens,
-			"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "milliseconds", l.Milliseconds)
-	}
-	return turn, err
-}
-
 // Record records what a memory pass filed.
 func (a *App) Record(ctx context.Context, req episodewriter.Request) (episodewriter.Response, error) {
 	return a.writer.Record(ctx, req)
@@ -105,6 +77,9 @@ type SaveResponse struct {
 	Created []SavedMessage `json:"created"`
 	// Existing counts those that were there already and stay as they are.
 	Existing int `json:"existing"`
+	// Withheld are the speakers' labels that the scan refuses. The messages are
+	// saved all the same, but no model will see who said them.
+	Withheld []episodewriter.Withheld `json:"withheld,omitempty"`
 }
 
 // Save appends messages to a thread.
@@ -123,6 +98,14 @@ func (a *App) Save(ctx context.Context, req SaveRequest) (SaveResponse, error) {
 		resp.Created = append(resp.Created, SavedMessage{ID: m.ID, CreatedAt: m.CreatedAt})
 	}
 	resp.Existing = len(messages) - len(created)
+	for i, m := range messages {
+		if rule, hit := textscan.Scan(m.Speaker); hit {
+			resp.Withheld = append(resp.Withheld, episodewriter.Withheld{Field: fmt.Sprintf("messages[%d].speaker", i), Rule: rule})
+		}
+	}
+	if len(resp.Withheld) > 0 {
+		a.log.WarnContext(ctx, "the scan refuses speakers of messages", "tenant", tenant, "thread", thread, "labels", resp.Withheld)
+	}
 	return resp, err
 }
 
@@ -149,6 +132,7 @@ func (req SaveRequest) messages() ([]hippo.Message, error) {
 		if bytes += m.Bytes(); bytes > hippo.MaxSaveBytes {
 			return nil, hippo.Errorf(hippo.TooLarge, field, "with this the messages are larger than %d bytes", hippo.MaxSaveBytes)
 		}
+		m.Terms = history.Terms(m)
 		messages[i] = m
 	}
 	return messages, nil

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 
 	"cloud.google.com/go/pubsub/v2"
@@ -22,23 +23,22 @@ func init() {
 	post("TurnContext", (*App).Turn)
 	post("RecordEpisode", (*App).Record)
 	post("SaveTurn", (*App).Save)
+	post("ListMemories", (*App).List)
 	post("OpenMemory", (*App).Open)
-	for name, take := range map[string]func(*App, context.Context, event.Event) error{
-		"IndexHook": (*App).IndexHook,
-		"Repair":    (*App).Repair,
-	} {
-		ff.CloudEvent(name, func(ctx context.Context, e event.Event) error {
-			app, err := shared.get(ctx)
-			if err != nil {
-				return err
-			}
-			return take(app, ctx, e)
-		})
-	}
+	post("OpenStretch", (*App).OpenStretch)
+	post("SearchHistory", (*App).Search)
+	on("IndexHook", (*App).IndexHook)
+	on("Repair", (*App).Repair)
 }
+
+var httpNames []string
+
+// HTTPNames lists the functions that take a POST of JSON.
+func HTTPNames() []string { return slices.Clone(httpNames) }
 
 // post registers an HTTP function.
 func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (Resp, error)) {
+	httpNames = append(httpNames, name)
 	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
 		serve(w, r, func(ctx context.Context, req Req) (Resp, error) {
 			app, err := shared.get(ctx)
@@ -47,6 +47,19 @@ func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (R
 				return none, err
 			}
 			return answer(app, ctx, req)
+		})
+	})
+}
+
+// on registers an event function.
+func on(name string, take func(*App, context.Context, event.Event) error) {
+	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
+		receive(w, r, func(ctx context.Context, e event.Event) error {
+			app, err := shared.get(ctx)
+			if err != nil {
+				return err
+			}
+			return take(app, ctx, e)
 		})
 	})
 }

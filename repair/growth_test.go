@@ -83,16 +83,16 @@ func TestGrowthIsAskedForByAColdRead(t *testing.T) {
 		f.Must(r.fill(longNames(3200)...))
 		index := turnreader.NewIndex(f.Direct, f.Layout.Naming, r.asker(), 1<<30, f.Log())
 		known, source, err := index.Known(t.Context(), fixture.Tenant)
-		if err != nil || source != turnreader.Cold || len(known.Items) != 3200 {
-			t.Fatalf("%d memories, %s, %v", len(known.Items), source, err)
+		if err != nil || source != turnreader.Cold || known.Len() != 3200 {
+			t.Fatalf("%d memories, %s, %v", known.Len(), source, err)
 		}
 		if diff := cmp.Diff([]repairmsg.Cause{repairmsg.FullShard}, r.carryOut()); diff != "" {
 			t.Error(diff)
 		}
 		r.wantGrown(8)
 		known, _, err = index.Known(t.Context(), fixture.Tenant)
-		if err != nil || len(known.Items) != 3200 {
-			t.Errorf("%d memories after the growth, %v", len(known.Items), err)
+		if err != nil || known.Len() != 3200 {
+			t.Errorf("%d memories after the growth, %v", known.Len(), err)
 		}
 	})
 }
@@ -324,8 +324,8 @@ func TestAStoreGrowsAThousandfoldWhileItIsInUse(t *testing.T) {
 		for range 2 { // the first sees the new generation
 			known, _, err := warm.Known(ctx, fixture.Tenant)
 			f.Must(err)
-			if len(known.Items) != size {
-				t.Errorf("a turn lists %d of %d memories", len(known.Items), size)
+			if known.Len() != size {
+				t.Errorf("a turn lists %d of %d memories", known.Len(), size)
 			}
 		}
 		// Nothing changed since: a query for each 29 shards, each of which answers

@@ -2,6 +2,7 @@ package repair_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,7 +38,7 @@ func (p program) turn(r *repairing) turnreader.Source {
 	r.Must(err)
 	scan, err := r.Direct.ScanEntries(r.Context(), fixture.Tenant, "", 0)
 	r.Must(err)
-	if diff := cmp.Diff(r.Layout.Naming.Items(scan), known.Items); diff != "" {
+	if diff := cmp.Diff(r.Layout.Naming.Items(scan), slices.Collect(known.All())); diff != "" {
 		r.Errorf("a %s turn differs from the scan (-scan +turn):\n%s", source, diff)
 	}
 	return source

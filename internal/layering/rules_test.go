@@ -19,9 +19,9 @@ type row struct {
 
 var (
 	domain   = []string{"hippo"}
-	leaves   = []string{"prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema"}
+	leaves   = []string{"contract", "format", "prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
 	stored   = []string{"hippo", "store/schema"}
-	features = []string{"indexhook", "turnreader", "episodewriter", "repair"}
+	features = []string{"indexhook", "turnreader", "episodewriter", "history", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
 	anything = []string{"*"}
 )
@@ -30,12 +30,15 @@ var (
 var rows = []row{
 	{pkg: "hippo", bare: true},
 
+	{pkg: "contract", imports: domain},
+	{pkg: "format", imports: append([]string{"tools"}, domain...)},
 	{pkg: "prompttext", imports: domain},
 	{pkg: "tokens", imports: domain},
 	{pkg: "textscan", imports: domain},
 	{pkg: "terms", imports: domain},
 	{pkg: "repairmsg", imports: domain},
 	{pkg: "docevent", imports: domain},
+	{pkg: "tools"},
 	{pkg: "store/schema", imports: domain},
 	{pkg: "reconcile", imports: append([]string{"repairmsg"}, domain...)},
 
@@ -48,6 +51,7 @@ var rows = []row{
 	{pkg: "indexhook", imports: onLeaves},
 	{pkg: "turnreader", imports: onLeaves},
 	{pkg: "episodewriter", imports: onLeaves},
+	{pkg: "history", imports: onLeaves},
 	{pkg: "repair", imports: onLeaves},
 
 	{pkg: "functions", imports: slices.Concat(onLeaves, features, []string{"store/firestoredb"})},
