@@ -146,6 +146,21 @@ func TestUpdatedAtOfEveryShape(t *testing.T) {
 	}
 }
 
+func TestDeletedMemoryLeavesAListThatIsHeld(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		r.indexed(fixture.Names(30)...)
+		r.turn()
+		f.DeleteMemories("pages/00007")
+		r.reconcile("pages/00007")
+		turn := r.turn()
+		if diff := cmp.Diff(r.scanned(), listed(turn)); diff != "" || turn.Ledger.Index != turnreader.Warm {
+			t.Errorf("%s: %s", turn.Ledger.Index, diff)
+		}
+	})
+}
+
 func TestEntryInTheWrongShardIsNotListed(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newReader(f)
