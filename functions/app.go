@@ -6,6 +6,7 @@ package functions
 import (
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/hippofire/hippofire/contract"
 	"github.com/hippofire/hippofire/episodewriter"
@@ -42,7 +43,10 @@ type Parts struct {
 	Store     hippo.Store
 	Publisher repairmsg.Publisher
 	Log       *slog.Logger
-	Close     []func() error
+	// Now is the host's clock, which decides how long a run of the repair lasts
+	// and how often one is asked for; nil is time.Now.
+	Now   func() time.Time
+	Close []func() error
 }
 
 // New makes an App. Its error is of kind Invalid.
@@ -62,7 +66,7 @@ func New(config Config, parts Parts) (*App, error) {
 	if parts.Publisher == nil {
 		parts.Publisher = repairmsg.Nobody{}
 	}
-	asker := repairmsg.NewAsker(parts.Publisher, nil)
+	asker := repairmsg.NewAsker(parts.Publisher, parts.Now)
 	reconciler := reconcile.New(parts.Store, layout.Naming, asker)
 	recordReconcile := reconciler.Reconcile
 	if config.TestNoReconcile {
@@ -80,7 +84,7 @@ func New(config Config, parts Parts) (*App, error) {
 		reader:    turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: count, Deadline: config.TurnDeadline}),
 		writer:    episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
 		history:   history.New(parts.Store),
-		repairer:  repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),
+		repairer:  repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{Now: parts.Now}),
 		closers:   parts.Close,
 	}, nil
 }

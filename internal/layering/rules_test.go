@@ -60,6 +60,7 @@ var rows = []row{
 	{pkg: "cmd/hippofire", imports: anything},
 	{pkg: "examples/agent", bare: true},
 	{pkg: "emulator-tests", imports: anything, forTests: true},
+	{pkg: "emulator-tests/simulation", imports: anything, forTests: true},
 	{pkg: "internal/bench", imports: anything},
 	{pkg: "internal/cli", imports: anything},
 	{pkg: "internal/client", imports: anything},
