@@ -51,6 +51,15 @@ func Endpoints() []Endpoint {
 	return slices.SortedFunc(slices.Values(endpoints), func(a, b Endpoint) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// HTTPNames lists the names of the functions that take a POST of JSON.
+func HTTPNames() []string {
+	var names []string
+	for _, e := range Endpoints() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
 // Handler serves the HTTP functions of one App, each at its name.
 func Handler(app *App) http.Handler {
 	mux := http.NewServeMux()

@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/hippofire/hippofire/functions"
+	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/internal/openapi"
 )
@@ -120,10 +121,14 @@ func TestAnswersAreAsTheDescriptionSays(t *testing.T) {
 		}
 		valid(response, "the answer of "+function, answer)
 	}
-	call("SaveTurn", "SaveTurnResponse", `{"tenant":"t","thread":"th","messages":[{"id":"m1","role":"user","content":"a"},{"id":"m2","role":"assistant","content":"","tool_calls":[{"id":"c","name":"n","arguments":"{}"}]},{"id":"m3","role":"tool","content":"x","tool_call_id":"c"},{"id":"m4","role":"assistant","content":"b"},{"id":"m5","role":"user","content":"c"}]}`, 200)
+	call("SaveTurn", "SaveTurnResponse", `{"tenant":"t","thread":"th","messages":[{"id":"m1","role":"user","content":"an apple"},{"id":"m2","role":"assistant","content":"","tool_calls":[{"id":"c","name":"n","arguments":"{}"}]},{"id":"m3","role":"tool","content":"x","tool_call_id":"c"},{"id":"m4","role":"assistant","content":"b"},{"id":"m5","role":"user","content":"c"}]}`, 200)
 	call("RecordEpisode", "RecordEpisodeResponse", `{"tenant":"t","thread":"th","from":"m1","to":"m2","episode":"They said a.","writes":[{"name":"pages/A","content":"a"}]}`, 200)
 	call("OpenMemory", "OpenMemoryResponse", `{"tenant":"t","name":"pages/A"}`, 200)
 	call("ListMemories", "ListMemoriesResponse", `{"tenant":"t"}`, 200)
+	stretches, err := f.Direct.EpisodesAfter(t.Context(), fixture.Tenant, fixture.Thread, hippo.Position{}, 1)
+	f.Must(err)
+	call("OpenStretch", "OpenStretchResponse", `{"tenant":"t","thread":"th","handle":"`+stretches[0].Handle+`"}`, 200)
+	call("SearchHistory", "SearchHistoryResponse", `{"tenant":"t","thread":"th","query":"apple"}`, 200)
 	for _, form := range []string{"blocks", "openai", "anthropic", "gemini"} {
 		call("TurnContext", "TurnContextResponse", `{"tenant":"t","thread":"th","format":"`+form+`","tools":true,"system":"s","facts":["f"],"budget":1000,"message":{"id":"m9","role":"user","content":"d"}}`, 200)
 	}
