@@ -12,8 +12,8 @@ import (
 
 // OpenAIBody is a part of a request for a chat completion.
 type OpenAIBody struct {
-	Messages []OpenAIMessage `json:"messages"`
 	Tools    []OpenAITool    `json:"tools,omitempty"`
+	Messages []OpenAIMessage `json:"messages"`
 }
 
 // OpenAITool is a tool that the model can call.

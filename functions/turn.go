@@ -23,13 +23,15 @@ type TurnRequest struct {
 	Facts []string `json:"facts,omitempty"`
 	// Budget is how many tokens the turn may cost; without it there is no bound.
 	Budget *int `json:"budget,omitempty"`
-	// Tokenizer is chars4, o200k or cl100k; the configured one where it is absent.
+	// Tokenizer names what counts tokens: chars4, o200k or cl100k; the configured one
+	// where it is absent.
 	Tokenizer string `json:"tokenizer,omitempty"`
 	// Contract names a configured contract.
 	Contract string `json:"contract,omitempty"`
 	// ContractInline is a contract by itself, in YAML.
 	ContractInline string `json:"contract_inline,omitempty"`
-	// Format is blocks, openai, anthropic or gemini; blocks where it is absent.
+	// Format names the form of the answer: blocks, openai, anthropic or gemini; blocks
+	// where it is absent.
 	Format string `json:"format,omitempty"`
 	// Tools asks for the definitions of the tools that the model can be given.
 	Tools bool `json:"tools,omitempty"`

@@ -29,7 +29,7 @@ type Schema struct {
 }
 
 // All lists every tool, in an order that never changes.
-var All = []Tool{ListMemories, OpenMemory}
+var All = []Tool{ListMemories, OpenMemory, OpenStretch, SearchHistory}
 
 // object is the schema of an object of exactly these properties.
 func object(properties map[string]Schema, required ...string) Schema {

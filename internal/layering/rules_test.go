@@ -58,6 +58,7 @@ var rows = []row{
 	{pkg: ".", imports: []string{"functions"}},
 
 	{pkg: "cmd/hippofire", imports: anything},
+	{pkg: "examples/agent", bare: true},
 	{pkg: "emulator-tests", imports: anything, forTests: true},
 	{pkg: "emulator-tests/environment", imports: anything, forTests: true},
 	{pkg: "emulator-tests/functionsprocess", imports: anything},
@@ -73,6 +74,7 @@ var rows = []row{
 	{pkg: "internal/importer", imports: anything},
 	{pkg: "internal/layering"},
 	{pkg: "internal/localstack", imports: anything},
+	{pkg: "internal/openapi", imports: anything},
 	{pkg: "internal/relay", imports: anything},
 	{pkg: "internal/sample", imports: anything},
 
