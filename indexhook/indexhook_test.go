@@ -101,13 +101,11 @@ func TestEventThatArrivesWhileABatchWithTheSameIdIsCommitting(t *testing.T) {
 		gen := f.EmptyIndex()
 		f.SaveMemories("pages/a")
 		committed, release := make(chan struct{}), make(chan struct{})
-		var once sync.Once
+		var writes atomic.Int32
 		f.Fault.After = func(_ context.Context, method string) error {
-			if method == "WriteEntries" {
-				once.Do(func() {
-					close(committed)
-					<-release
-				})
+			if method == "WriteEntries" && writes.Add(1) == 1 {
+				close(committed)
+				<-release
 			}
 			return nil
 		}

@@ -38,7 +38,7 @@ func (p program) turn(r *repairing) turnreader.Source {
 	r.Must(err)
 	scan, err := r.Direct.ScanEntries(r.Context(), fixture.Tenant, "", 0)
 	r.Must(err)
-	if diff := cmp.Diff(r.Layout.Naming.Items(scan), slices.AppendSeq([]hippo.Item{}, known.All())); diff != "" {
+	if diff := cmp.Diff(r.Layout.Naming.Items(scan), slices.Collect(known.All())); diff != "" {
 		r.Errorf("a %s turn differs from the scan (-scan +turn):\n%s", source, diff)
 	}
 	return source

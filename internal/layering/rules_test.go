@@ -60,6 +60,9 @@ var rows = []row{
 	{pkg: "cmd/hippofire", imports: anything},
 	{pkg: "examples/agent", bare: true},
 	{pkg: "emulator-tests", imports: anything, forTests: true},
+	{pkg: "emulator-tests/environment", imports: anything, forTests: true},
+	{pkg: "emulator-tests/functionsprocess", imports: anything},
+	{pkg: "emulator-tests/rpcfault"},
 	{pkg: "emulator-tests/simulation", imports: anything, forTests: true},
 	{pkg: "internal/bench", imports: anything},
 	{pkg: "internal/cli", imports: anything},
@@ -96,5 +99,5 @@ var guards = []guard{
 	// The generated messages alone, which the trigger's events carry.
 	{"cloud.google.com/go/firestore/apiv1/firestorepb", []string{"docevent", "store/firestoredb", "store/firestoredb/indexcheck"}},
 	{"cloud.google.com/go/firestore", []string{"store/firestoredb", "internal/emulator", "internal/emulator/emulatortest", "emulator-tests"}},
-	{"github.com/GoogleCloudPlatform/functions-framework-go", []string{".", "functions", "internal/localstack"}},
+	{"github.com/GoogleCloudPlatform/functions-framework-go", []string{".", "functions", "internal/localstack", "emulator-tests/functionsprocess"}},
 }
