@@ -146,6 +146,20 @@ func TestUpdatedAtOfEveryShape(t *testing.T) {
 	}
 }
 
+func TestEntryInTheWrongShardIsNotListed(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		gen := f.EmptyIndex()
+		r.indexed("pages/a", "pages/b")
+		id := f.ID("pages/a")
+		wrong := hippo.ShardID{Gen: gen.ID, N: (gen.ShardOf(id).N + 1) % gen.Shards}
+		f.Must(f.Direct.WriteEntries(t.Context(), fixture.Tenant, []hippo.ShardTarget{{Shard: wrong, IDs: []hippo.MemoryID{id}}}))
+		if diff := cmp.Diff(r.scanned(), listed(r.turn())); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func Test1000MemoriesWithEqualUpdatedAt(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newReader(f)
