@@ -57,7 +57,6 @@ type history struct {
 	*reading
 	hook     *indexhook.Hook
 	repairer *repair.Repairer
-	asked    []repairmsg.Cause
 	// underWay are memories whose event has not been delivered for the last time.
 	underWay []string
 }
