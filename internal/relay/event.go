@@ -87,7 +87,7 @@ func published(id string, c docevent.Change, now time.Time) (Event, error) {
 }
 
 // pushed makes the request that Pub/Sub makes of a message, which is no
-// CloudEvent; the functions framework makes it one.
+// CloudEvent; the function makes it one.
 func pushed(id, subscription string, data []byte, now time.Time) (Event, error) {
 	at := now.UTC().Format(time.RFC3339Nano)
 	body, err := json.Marshal(map[string]any{
