@@ -147,7 +147,7 @@ func (b *listBench) index() *turnreader.Index {
 func (b *listBench) row(ctx context.Context, way Way) (ListRow, error) {
 	row := ListRow{Memories: b.size, Way: way}
 	var times []float64
-	for start := time.Now(); len(times) < minRuns || len(times) < maxRuns && time.Since(start) < runFor; {
+	for start := time.Now(); len(times) < min(minRuns, b.runs) || len(times) < b.runs && time.Since(start) < runFor; {
 		listed, c, err := b.run(ctx, way)
 		if err != nil {
 			return row, err

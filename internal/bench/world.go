@@ -37,13 +37,15 @@ type World struct {
 	Store
 	Layout hippo.Layout
 	wire   *firestoredb.WireCounter // nil on the embedded store
+	// runs is how often a way is run at most.
+	runs   int
 	closes []func() error
 }
 
 // Open makes a World. A Firestore emulator that runs at host is used; where host
 // is empty one is started.
 func Open(ctx context.Context, kind localstack.StoreKind, host string) (*World, error) {
-	w := &World{Layout: hippo.DefaultLayout()}
+	w := &World{Layout: hippo.DefaultLayout(), runs: maxRuns}
 	if kind == localstack.Embedded {
 		store, err := embedded.New(w.Layout, nil)
 		if err != nil {
