@@ -16,20 +16,34 @@ const (
 	plotTop, plotBottom     = 84, 448
 )
 
-// chartStyle gives every colour twice, for a light and a dark page.
-const chartStyle = `<style>
-  svg { --page: #ffffff; --ink: #1f2430; --soft: #5b6475; --grid: #e3e6ec;
-        --c0: #b3261e; --c1: #b25e00; --c2: #6a4fb3; --c3: #00708a; --c4: #1a7f37; }
+// colours are those of the ways, on a light page and on a dark one. Neighbours
+// differ in lightness too.
+var colours = [...]struct{ light, dark string }{
+	{"#b3261e", "#ff8a80"}, {"#b25e00", "#ffb35c"}, {"#6a4fb3", "#b9a3ff"}, {"#00708a", "#5cd0e6"}, {"#1a7f37", "#6fdc8c"},
+}
+
+// theme is the style of everything that depends on the page.
+func theme(page, ink, soft, grid string, of func(i int) string) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, ".page { fill: %s } .dot { stroke: %s } text { fill: %s } .soft, .tick { fill: %s } .axis { stroke: %s } .grid { stroke: %s }", page, page, ink, soft, soft, grid)
+	for i := range colours {
+		fmt.Fprintf(&s, " .s%d { stroke: %s } .f%d { fill: %s }", i, of(i), i, of(i))
+	}
+	return s.String()
+}
+
+// style gives every colour twice, for a light and a dark page.
+func style() string {
+	return `<style>
+  text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif } .title { font-size: 18px; font-weight: 600 } .tick { font-size: 12px }
+  .grid, .axis { stroke-width: 1 } .line { fill: none; stroke-width: 2.25; stroke-linejoin: round } .dot { stroke-width: 1.5 }
+  ` + theme("#ffffff", "#1f2430", "#5b6475", "#e3e6ec", func(i int) string { return colours[i].light }) + `
   @media (prefers-color-scheme: dark) {
-    svg { --page: #14171d; --ink: #e8eaf0; --soft: #a3abba; --grid: #2c323d;
-          --c0: #ff8a80; --c1: #ffb35c; --c2: #b9a3ff; --c3: #5cd0e6; --c4: #6fdc8c; }
+  ` + theme("#14171d", "#e8eaf0", "#a3abba", "#2c323d", func(i int) string { return colours[i].dark }) + `
   }
-  text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: var(--ink); }
-  .title { font-size: 18px; font-weight: 600; } .soft, .tick { fill: var(--soft); } .tick { font-size: 12px; }
-  .grid { stroke: var(--grid); stroke-width: 1; } .axis { stroke: var(--soft); stroke-width: 1; }
-  .line { fill: none; stroke-width: 2.25; stroke-linejoin: round; } .dot { stroke: var(--page); stroke-width: 1.5; }
 </style>
 `
+}
 
 // chart is a drawing under way: the ranges of its two logarithmic axes, as powers
 // of ten.
@@ -67,8 +81,8 @@ func (c *chart) text(x, y float64, class, anchor, text string) {
 func (c *chart) frame(r ListReport) {
 	const title = "What it costs to list everything an agent knows"
 	c.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n", chartWidth, chartHeight, title)
-	c.WriteString(chartStyle)
-	c.printf(`<rect width="%d" height="%d" fill="var(--page)"/>`+"\n", chartWidth, chartHeight)
+	c.WriteString(style())
+	c.printf(`<rect class="page" width="%d" height="%d"/>`+"\n", chartWidth, chartHeight)
 	c.text(plotLeft, 34, "title", "start", title)
 	c.text(plotLeft, 58, "soft", "start", fmt.Sprintf("Median time by number of memories of %d bytes each, %s store; both scales logarithmic", r.ContentBytes, r.Store))
 }
@@ -108,11 +122,11 @@ func (c *chart) lines(r ListReport) {
 		for _, row := range rows {
 			points = append(points, fmt.Sprintf("%.1f,%.1f", c.x(float64(row.Memories)), c.y(row.P50)))
 		}
-		colour := fmt.Sprintf("var(--c%d)", slices.Index(Ways(), way))
-		c.printf(`<polyline class="line" stroke="%s" points="%s"/>`+"\n", colour, strings.Join(points, " "))
+		colour := slices.Index(Ways(), way)
+		c.printf(`<polyline class="line s%d" points="%s"/>`+"\n", colour, strings.Join(points, " "))
 		for _, p := range points {
 			x, y, _ := strings.Cut(p, ",")
-			c.printf(`<circle class="dot" cx="%s" cy="%s" r="4.5" fill="%s"/>`+"\n", x, y, colour)
+			c.printf(`<circle class="dot f%d" cx="%s" cy="%s" r="4.5"/>`+"\n", colour, x, y)
 		}
 		last := rows[len(rows)-1]
 		y := c.y(last.P50)
@@ -120,7 +134,7 @@ func (c *chart) lines(r ListReport) {
 			y = max(y, labelAt+38)
 		}
 		labelAt = y
-		c.printf(`<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="%s" stroke-width="2.25"/>`+"\n", plotRight+14, plotRight+32, y, y, colour)
+		c.printf(`<line class="line s%d" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>`+"\n", colour, plotRight+14, plotRight+32, y, y)
 		c.text(plotRight+38, y+4, "", "start", string(way))
 		c.text(plotRight+38, y+20, "tick", "start", fmt.Sprintf("%s, %s read", duration(last.P50), plural(last.Reads)))
 	}
