@@ -8,6 +8,7 @@ import (
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/repair"
+	"github.com/hippofire/hippofire/repairmsg"
 )
 
 // Each test here is about one step of a rebuild's order, and fails where the step
@@ -175,6 +176,15 @@ func TestAnOldGenerationIsSweptOnlyWhenNobodyIsSentThere(t *testing.T) {
 			t.Error("it was not rebuilt")
 		}
 		r.wantNoLeftovers()
+		r.wantRight()
+	})
+}
+
+func TestACursorIsOfItsGenerationAlone(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{PageSize: 10})
+		ids := f.SaveMemories(fixture.Names(25)...)
+		r.handle(repairmsg.Message{Tenant: fixture.Tenant, Cause: repairmsg.Continue, Gen: "replaced00", After: string(ids[20])})
 		r.wantRight()
 	})
 }
