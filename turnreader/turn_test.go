@@ -31,7 +31,11 @@ type reading struct {
 
 func newReader(f *fixture.Fixture) *reading {
 	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 64<<20, f.Log())
-	return &reading{f, turnreader.New(f.Fault, f.Layout, index, turnreader.Options{Tokens: tokens.FourChars}), index}
+	options := turnreader.Options{Tokens: tokens.FourChars}
+	if f.Wire != nil { // an emulator on a busy machine answers late
+		options.Deadline = time.Minute
+	}
+	return &reading{f, turnreader.New(f.Fault, f.Layout, index, options), index}
 }
 
 // indexed writes memories and their entries.
