@@ -42,20 +42,10 @@ func (w *World) grow(ctx context.Context, from, to int, progress func(int)) erro
 				"name": memoryName(i), "content": content, "updated_at": epoch.Add(time.Duration(i) * time.Minute),
 			}
 		}
-		if err := w.put(ctx, documents); err != nil {
+		if err := w.PutDocuments(ctx, documents); err != nil {
 			return err
 		}
 		progress(last)
 	}
 	return nil
-}
-
-// putWithin bounds one commit. It is long, because an emulator on a busy machine
-// takes its time.
-const putWithin = 2 * time.Minute
-
-func (w *World) put(ctx context.Context, documents map[string]map[string]any) error {
-	ctx, cancel := context.WithTimeout(ctx, putWithin)
-	defer cancel()
-	return w.PutDocuments(ctx, documents)
 }
