@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hippofire/hippofire/functions"
+	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/tools"
 	"github.com/hippofire/hippofire/turnreader"
@@ -32,6 +33,22 @@ func TestListMemoriesOverTheFramework(t *testing.T) {
 		}
 		if a := s.post("ListMemories", `{"tenant":"t","limit":100000}`); a.status != http.StatusBadRequest || a.body["field"] != "limit" {
 			t.Errorf("a limit too high: %d %v", a.status, a.body)
+		}
+	})
+}
+
+func TestListMemoriesOfOneTenantShowsNothingOfAnother(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		s := serve(f)
+		for _, tenant := range []string{"a", "b"} {
+			name := "pages/of " + tenant
+			f.Must(f.Direct.SaveMemory(t.Context(), hippo.TenantID(tenant), hippo.Memory{ID: f.ID(name), Name: name}))
+		}
+		if memories := s.ok("ListMemories", `{"tenant":"a"}`)["memories"].([]any); len(memories) != 1 || memories[0].(map[string]any)["name"] != "pages/of a" {
+			t.Errorf("a is shown %v", memories)
+		}
+		if list := s.ok("ListMemories", `{"tenant":"a","names":["pages/of b"]}`); len(list["memories"].([]any)) != 0 {
+			t.Errorf("a is told of b's memory: %v", list)
 		}
 	})
 }

@@ -79,7 +79,7 @@ func TestGenerationWithALostShardIsLeftAndTheOtherWritten(t *testing.T) {
 	})
 }
 
-func TestOnlyGenerationWithALostShardIsAcknowledged(t *testing.T) {
+func TestEventForAShardDeletedByHandIsAcknowledgedAndARebuildAskedFor(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		current := f.EmptyIndex()
 		ids := f.SaveMemories(fixture.Names(40)...)

@@ -208,6 +208,43 @@ func TestWarmListReadsMetaAlone(t *testing.T) {
 	})
 }
 
+func TestWarmListDoesNothingForEachMemory(t *testing.T) {
+	cost := func(memories int) (allocations float64, bytes int64) {
+		f := fixture.Embedded(t)
+		r := newReader(f)
+		f.EmptyIndex()
+		r.indexed(fixture.Names(memories)...)
+		r.list(turnreader.ListRequest{Limit: 1})
+		allocations = testing.AllocsPerRun(50, func() {
+			if known, source, err := r.index.Known(t.Context(), fixture.Tenant); err != nil || source != turnreader.Warm || known.Len() != memories {
+				t.Errorf("%s: %v", source, err)
+			}
+		})
+		return allocations, r.list(turnreader.ListRequest{Names: []string{"pages/00001"}}).Bytes
+	}
+	fewAllocations, fewBytes := cost(100)
+	manyAllocations, manyBytes := cost(4000)
+	if manyAllocations > fewAllocations+5 || manyBytes != fewBytes {
+		t.Errorf("a warm list of 100 memories takes %.0f allocations and %d bytes, one of 4,000 takes %.0f and %d", fewAllocations, fewBytes, manyAllocations, manyBytes)
+	}
+}
+
+func TestOneChangedMemoryCostsItsShardAlone(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newReader(f)
+	gen := f.EmptyIndex()
+	r.indexed(fixture.Names(800)...)
+	whole := r.list(turnreader.ListRequest{}).Bytes
+	r.indexed("pages/00007")
+	changed := r.list(turnreader.ListRequest{})
+	if limit := whole / int64(gen.Shards) * 3 / 2; changed.Documents != 2 || changed.Bytes > limit {
+		t.Errorf("%d documents and %d bytes were read, want meta and one shard, which is %d bytes at most", changed.Documents, changed.Bytes, limit)
+	}
+	if changed.Memories[0].Name != "pages/00007" {
+		t.Errorf("the list begins with %s", changed.Memories[0].Name)
+	}
+}
+
 func TestListLeavesOutNamesThatTheScanRefuses(t *testing.T) {
 	f := fixture.Embedded(t)
 	r := newReader(f)

@@ -2,6 +2,7 @@ package turnreader_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"runtime"
 	"slices"
@@ -306,17 +307,18 @@ func TestShardsLeftOverFromAnotherGenerationAreNotRead(t *testing.T) {
 }
 
 func TestMetaOfANewerVersionIsScannedAndNotAskedFor(t *testing.T) {
-	f := fixture.Embedded(t)
-	f.Announce(hippo.IndexVersion+1, 8)
-	f.Promote()
-	r := newReader(f)
-	f.SaveMemories("pages/a")
-	if turn := r.turn(); turn.Ledger.Index != turnreader.Scan || len(listed(turn)) != 1 {
-		t.Errorf("%s %v", turn.Ledger.Index, listed(turn))
-	}
-	if causes := f.Asked.Causes(); len(causes) != 0 {
-		t.Errorf("asked for %v", causes)
-	}
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.Announce(hippo.IndexVersion+1, 8)
+		f.Promote()
+		r := newReader(f)
+		f.SaveMemories("pages/a")
+		if turn := r.turn(); turn.Ledger.Index != turnreader.Scan || len(listed(turn)) != 1 {
+			t.Errorf("%s %v", turn.Ledger.Index, listed(turn))
+		}
+		if causes := f.Asked.Causes(); len(causes) != 0 {
+			t.Errorf("asked for %v", causes)
+		}
+	})
 }
 
 // hundred reads the list a hundred times at once and demands that it is the scan's.
@@ -459,31 +461,46 @@ func TestWriteByRecordEpisodeWhileARefreshIsStalledIsInTheNextTurn(t *testing.T)
 	})
 }
 
+// tenantThatKnowsItsName gives a tenant an index of one memory, named as it is.
+func (r *reading) tenantThatKnowsItsName(tenant hippo.TenantID) error {
+	ctx, id := r.Context(), hippo.MemoryID(base64.RawURLEncoding.EncodeToString([]byte(tenant)))
+	if err := r.Direct.SaveMemory(ctx, tenant, hippo.Memory{ID: id, Name: string(tenant)}); err != nil {
+		return err
+	}
+	meta, err := r.Direct.AnnounceGeneration(ctx, tenant, hippo.Meta{}, hippo.Generation{ID: hippo.NewGenerationID(), Shards: 8, Version: hippo.IndexVersion})
+	if err != nil {
+		return err
+	}
+	if _, err := r.Direct.PromoteGeneration(ctx, tenant, meta); err != nil {
+		return err
+	}
+	return reconcile.New(r.Direct, r.Layout.Naming, r.Asked).Reconcile(ctx, tenant, []hippo.MemoryID{id})
+}
+
 func Test300TenantsUnderASmallCache(t *testing.T) {
-	f := fixture.Embedded(t)
-	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 2000, f.Log())
-	for i := range 300 {
-		tenant := hippo.TenantID(fmt.Sprintf("tenant-%d", i))
-		f.Must(f.Direct.SaveMemory(t.Context(), tenant, hippo.Memory{ID: f.ID(string(tenant)), Name: string(tenant)}))
-		meta, err := f.Direct.AnnounceGeneration(t.Context(), tenant, hippo.Meta{}, hippo.Generation{ID: hippo.NewGenerationID(), Shards: 8, Version: hippo.IndexVersion})
-		f.Must(err)
-		_, err = f.Direct.PromoteGeneration(t.Context(), tenant, meta)
-		f.Must(err)
-		f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), tenant, []hippo.MemoryID{f.ID(string(tenant))}))
-	}
-	var all errgroup.Group
-	all.SetLimit(50)
-	for i := range 600 {
-		all.Go(func() error {
-			tenant := hippo.TenantID(fmt.Sprintf("tenant-%d", i%300))
-			known, _, err := index.Known(t.Context(), tenant)
-			if err == nil && (known.Len() != 1 || !known.Has(f.ID(string(tenant)))) {
-				err = fmt.Errorf("%s is given %v", tenant, names(known))
-			}
-			return err
-		})
-	}
-	f.Must(all.Wait())
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 2000, f.Log())
+		var made errgroup.Group
+		made.SetLimit(16)
+		for i := range 300 {
+			made.Go(func() error { return r.tenantThatKnowsItsName(hippo.TenantID(fmt.Sprintf("tenant-%d", i))) })
+		}
+		f.Must(made.Wait())
+		var all errgroup.Group
+		all.SetLimit(50)
+		for i := range 600 {
+			all.Go(func() error {
+				tenant := hippo.TenantID(fmt.Sprintf("tenant-%d", i%300))
+				known, _, err := index.Known(t.Context(), tenant)
+				if err == nil && (known.Len() != 1 || !known.Has(f.ID(string(tenant)))) {
+					err = fmt.Errorf("%s is given %v", tenant, names(known))
+				}
+				return err
+			})
+		}
+		f.Must(all.Wait())
+	})
 }
 
 // thread saves n messages, a minute apart, and records an episode for each run of
@@ -689,20 +706,21 @@ func TestTurnOfAnUnknownThreadIsEmpty(t *testing.T) {
 }
 
 func Test1000TurnsLeakNoGoroutine(t *testing.T) {
-	f := fixture.Embedded(t)
-	r := newReader(f)
-	f.EmptyIndex()
-	r.indexed(fixture.Names(10)...)
-	r.turn()
-	before := runtime.NumGoroutine()
-	for range 1000 {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		r.indexed(fixture.Names(10)...)
 		r.turn()
-	}
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			return
+		before := runtime.NumGoroutine()
+		for range 1000 {
+			r.turn()
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+		for range 100 {
+			if runtime.NumGoroutine() <= before {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+	})
 }
