@@ -402,15 +402,19 @@ func TestTwoPassesAtOnceOnOneThread(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRecording(f)
 		var group sync.WaitGroup
-		errs := make([]error, 8)
+		errs := make([]error, 4)
 		for i := range errs {
 			group.Go(func() {
 				req := stretch()
-				// Four stretches, each recorded twice; all write one memory.
+				// Two stretches, each recorded twice; all write one memory.
 				req.To = hippo.MessageID(fmt.Sprint("m", 4+i/2))
 				req.Episode = "line " + string(req.To)
 				req.Writes = []episodewriter.Write{{Name: "shared", Content: string(req.To)}, {Name: "own/" + string(req.To), Content: "x"}}
-				_, errs[i] = r.Record(t.Context(), req)
+				for range 5 { // as a caller does whom contention refuses
+					if _, errs[i] = r.Record(t.Context(), req); !hippo.IsKind(errs[i], hippo.Unavailable) {
+						break
+					}
+				}
 			})
 		}
 		group.Wait()
@@ -418,12 +422,14 @@ func TestTwoPassesAtOnceOnOneThread(t *testing.T) {
 			f.Must(err)
 		}
 		s := r.everything()
-		r.want("episodes", len(s.Episodes), 4)
+		r.want("episodes", len(s.Episodes), 2)
 		for _, e := range s.Episodes {
 			own := "own/" + strings.TrimPrefix(e.Gist, "line ")
 			r.want("pointers", e.Pointers, []hippo.MemoryID{f.ID("shared"), f.ID(own)})
 		}
-		r.want("memories", len(s.Memories), 5)
+		r.want("memories", len(s.Memories), 3)
+		// Where contention kept a pass from indexing, the trigger does it.
+		f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), fixture.Tenant, []hippo.MemoryID{f.ID("shared"), f.ID("own/m4"), f.ID("own/m5")}))
 		f.WantEqual(r.gen)
 	})
 }
