@@ -61,10 +61,11 @@ type Response struct {
 	Indexed bool `json:"indexed"`
 }
 
-// Withheld is a field of the request with a name that will not be shown.
+// Withheld is a field of the request whose text the scan refuses, so that it will
+// not be shown.
 type Withheld struct {
 	Field string `json:"field"`
-	// Rule is the rule of the scan that the name hits.
+	// Rule is the rule of the scan that it hits.
 	Rule string `json:"rule"`
 }
 

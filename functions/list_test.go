@@ -11,6 +11,7 @@ import (
 
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/history"
 	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/tools"
 	"github.com/hippofire/hippofire/turnreader"
@@ -70,9 +71,12 @@ func TestToolsTakeWhatTheirFunctionsTake(t *testing.T) {
 	}{
 		{tools.ListMemories, turnreader.ListRequest{}},
 		{tools.OpenMemory, functions.OpenRequest{}},
+		{tools.OpenStretch, history.StretchRequest{}},
+		{tools.SearchHistory, history.SearchRequest{}},
 	} {
 		takes := fields(reflect.TypeOf(test.request))
 		delete(takes, "tenant") // the backend's to say
+		delete(takes, "thread")
 		var required []string
 		for name, optional := range takes {
 			if _, ok := test.tool.Parameters.Properties[name]; !ok {

@@ -654,19 +654,20 @@ func TestPointersFollowMovesAndAreOtherwiseDropped(t *testing.T) {
 }
 
 func TestBufferIsTheSameForAnyNewMessage(t *testing.T) {
-	f := fixture.Embedded(t)
-	r := newReader(f)
-	f.EmptyIndex()
-	r.thread(60, 3)
-	var texts []string
-	for _, content := range []string{"stretch 1", "what about stretch 4?", "", "🚲"} {
-		turn, err := r.Turn(t.Context(), turnreader.Request{Tenant: fixture.Tenant, Thread: fixture.Thread, Message: &hippo.Message{ID: "new", Role: hippo.User, Content: content}})
-		f.Must(err)
-		texts = append(texts, block(turn, turnreader.BufferBlock).Text)
-	}
-	if texts[0] == "" || len(slices.Compact(texts)) != 1 {
-		t.Error("the buffer depends on the new message")
-	}
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		r.thread(60, 3)
+		var texts []string
+		for _, content := range []string{"stretch 1", "what about stretch 4?", "", "🚲"} {
+			turn, err := r.Turn(t.Context(), turnreader.Request{Tenant: fixture.Tenant, Thread: fixture.Thread, Message: &hippo.Message{ID: "new", Role: hippo.User, Content: content}})
+			f.Must(err)
+			texts = append(texts, block(turn, turnreader.BufferBlock).Text)
+		}
+		if texts[0] == "" || len(slices.Compact(texts)) != 1 {
+			t.Error("the buffer depends on the new message")
+		}
+	})
 }
 
 func TestStoredNewMessageIsShownOnce(t *testing.T) {

@@ -118,3 +118,25 @@ func wait(t *testing.T, what string, so func() bool) {
 	}
 	t.Fatalf("waited in vain for %s", what)
 }
+
+func TestReachIsPrintedAndGivenAsData(t *testing.T) {
+	c := newCommand(t)
+	audit := filepath.Join(c.dir, "audit.json")
+	if err := os.WriteFile(audit, []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"bench", "reach", conversations(t), "--audit", audit}
+	if out := c.ok(args...); !strings.HasPrefix(out, "10 conversations, ") || !strings.Contains(out, "stretches: 30 messages; to before start") || !strings.Contains(out, "first 10 hits") {
+		t.Errorf("printed: %s", out)
+	}
+	var report struct {
+		Conversations  int
+		Buffer, Search []struct{ Hits int }
+	}
+	if err := json.Unmarshal([]byte(c.ok(append(args, "--json")...)), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Conversations != 10 || len(report.Buffer) != 7 || len(report.Search) != 3 {
+		t.Errorf("as data: %+v", report)
+	}
+}
