@@ -297,10 +297,10 @@ func TestGrowthInTheMiddleOfA10000MemoryImport(t *testing.T) {
 func TestAStoreGrowsAThousandfoldWhileItIsInUse(t *testing.T) {
 	f := fixture.Embedded(t)
 	r := newRepairer(f, repair.Options{})
-	reconciler := reconcile.New(f.Direct, f.Layout.Naming, f.Asked)
+	reconciler := reconcile.New(f.Direct, f.Layout.Naming, repairmsg.NewAsker(r.topic, ticking()))
 	warm := turnreader.NewIndex(f.Direct, f.Layout.Naming, r.asker(), 1<<40, f.Log())
 	name := func(i int) string { return fmt.Sprintf("pages/%060d", i) }
-	shards, memories := []int{}, 0
+	shards, memories, grown := []int{}, 0, 0
 	for _, size := range []int{100, 20_000, 50_000, 100_000, 500_000} {
 		if size > *growTo {
 			break
@@ -312,8 +312,12 @@ func TestAStoreGrowsAThousandfoldWhileItIsInUse(t *testing.T) {
 				memories++
 			}
 			f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, f.SaveMemories(names...)))
+			for _, cause := range r.carryOut() {
+				if cause == repairmsg.FullShard {
+					grown++
+				}
+			}
 		}
-		r.nightly()
 		gen := f.Meta().Current
 		shards = append(shards, gen.Shards)
 		if found := hippo.ShardFindings(gen, f.Index()); len(found) > 0 {
@@ -338,8 +342,54 @@ func TestAStoreGrowsAThousandfoldWhileItIsInUse(t *testing.T) {
 		}
 		f.WantEqual(gen)
 	}
-	t.Logf("shards: %v", shards)
+	t.Logf("shards: %v; %d times a process that wrote 500 entries asked for more", shards, grown)
 	if !slices.IsSorted(shards) || shards[len(shards)-1] <= 29 {
 		t.Errorf("shards %v, want more and more, and in the end more than one query can name", shards)
 	}
+}
+
+func TestATurnReadsMoreShardsThanOneQueryCanName(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{})
+		gen := f.Announce(hippo.IndexVersion, 64)
+		f.Promote()
+		ids := f.SaveMemories(fixture.Names(200)...)
+		r.hook(ids...)
+		index := turnreader.NewIndex(f.Direct, f.Layout.Naming, f.Asked, 1<<30, f.Log())
+		turn := func(want turnreader.Source, documents int) {
+			t.Helper()
+			var meter hippo.Meter
+			known, source, err := index.Known(hippo.WithMeter(t.Context(), &meter), fixture.Tenant)
+			f.Must(err)
+			scan, err := f.Direct.ScanEntries(t.Context(), fixture.Tenant, "", 0)
+			f.Must(err)
+			if diff := cmp.Diff(f.Layout.Naming.Items(scan), slices.Collect(known.All())); diff != "" {
+				t.Errorf("a %s turn differs from the scan (-scan +turn):\n%s", source, diff)
+			}
+			if read := meter.Total().Documents; source != want || read != documents {
+				t.Errorf("a %s turn read %d documents, want a %s one that reads %d", source, read, want, documents)
+			}
+		}
+		turn(turnreader.Cold, 1+64)
+		turn(turnreader.Warm, 3) // meta, by each of three queries
+		// One memory changes in a shard of each query, and one goes.
+		changed := map[int]bool{}
+		for _, id := range ids[1:] {
+			if query := gen.ShardOf(id).N / 29; !changed[query] {
+				changed[query] = true
+				name, _ := f.Layout.Naming.Name(id)
+				r.hook(f.SaveMemories(name)...)
+			}
+		}
+		if len(changed) != 3 {
+			t.Fatalf("shards of the queries %v changed, want one of each of three", changed)
+		}
+		turn(turnreader.Warm, 3+3)
+		f.DeleteMemories("pages/00000")
+		r.hook(ids[0])
+		turn(turnreader.Warm, 3+1)
+		if causes := f.Asked.Causes(); len(causes) > 0 {
+			t.Errorf("asked for %v", causes)
+		}
+	})
 }

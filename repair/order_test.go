@@ -188,3 +188,26 @@ func TestACursorIsOfItsGenerationAlone(t *testing.T) {
 		r.wantRight()
 	})
 }
+
+func TestABuilderWhoseGenerationWasReplacedScansNoFurtherPage(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{PageSize: 10})
+		f.SaveMemories(fixture.Names(45)...)
+		scans := 0
+		f.Fault.After = func(_ context.Context, method string) error {
+			if method == "ScanEntries" {
+				if scans++; scans == 2 {
+					f.Announce(hippo.IndexVersion, 16)
+				}
+			}
+			return nil
+		}
+		r.handle(ask())
+		f.Fault.After = nil
+		if scans != 2 {
+			t.Errorf("%d pages were scanned, want none after the second", scans)
+		}
+		r.handle(ask())
+		r.wantRight()
+	})
+}

@@ -122,6 +122,9 @@ func (b *freshnessBench) start(ctx context.Context, kind localstack.StoreKind, m
 	if _, err := b.world.build(ctx, func(n int) { b.doing("building the index", n) }); err != nil {
 		return err
 	}
+	if err := received(ctx, b.stack, memories); err != nil {
+		return err
+	}
 	return b.stack.Hook.Idle(ctx)
 }
 

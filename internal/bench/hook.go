@@ -227,18 +227,21 @@ func (b *hookBench) write(ctx context.Context) error {
 // receivedWithin bounds the wait for events that the emulator still holds.
 const receivedWithin = 5 * time.Minute
 
-// received waits until the relay has an event for each memory.
-func (b *hookBench) received(ctx context.Context) error {
+func (b *hookBench) received(ctx context.Context) error { return received(ctx, b.stack, b.memories) }
+
+// received waits until the relay has so many events: the emulator posts one at a
+// time.
+func received(ctx context.Context, stack *localstack.Stack, events int) error {
 	ctx, cancel := context.WithTimeout(ctx, receivedWithin)
 	defer cancel()
 	for {
-		n := b.stack.Hook.Stats().Received
-		if n >= b.memories {
+		n := stack.Hook.Stats().Received
+		if n >= events {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return hippo.Errorf(hippo.Unavailable, "", "%d of %d events arrived", n, b.memories)
+			return hippo.Errorf(hippo.Unavailable, "", "%d of %d events arrived", n, events)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
