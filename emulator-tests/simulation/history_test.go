@@ -194,7 +194,9 @@ func (s *script) end() {
 		s.Wait(2 * time.Minute)
 	}
 	for range 2 { // the second grows what the first has filled
-		if s.kind.lossy || s.kind.grows {
+		// An older program drops the message that would have swept what a newer one
+		// has left over.
+		if s.kind.lossy || s.kind.grows || s.kind.mixed {
 			s.Send(repairmsg.Message{Cause: repairmsg.Nightly})
 			s.must(s.Drain())
 		}
