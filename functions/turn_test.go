@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sethvargo/go-envconfig"
 
@@ -159,6 +161,42 @@ func TestTwoHundredTurnsOfFiftyTenantsAtOnceAreEachTheirOwn(t *testing.T) {
 		}
 		wg.Wait()
 	})
+}
+
+func TestTurnIsLoggedWithItsLedger(t *testing.T) {
+	s := serve(fixture.Embedded(t))
+	s.ok("TurnContext", `{"tenant":"t","thread":"th","budget":20,"facts":["one","two"]}`)
+	var line map[string]any
+	for l := range strings.Lines(s.log.String()) {
+		if strings.Contains(l, `"message":"turn"`) {
+			s.Must(json.Unmarshal([]byte(l), &line))
+		}
+	}
+	for _, field := range []string{"tenant", "thread", "format", "tokens", "budget", "dropped", "index", "reads", "documents", "bytes", "milliseconds"} {
+		if line[field] == nil {
+			t.Errorf("the log has no %s: %v", field, line)
+		}
+	}
+}
+
+func TestMessagesThatAreLateAreA503WithRetryAfter(t *testing.T) {
+	f := fixture.Embedded(t)
+	config := configOf(f)
+	config.TurnDeadline = time.Millisecond
+	app, err := functions.New(config, functions.Parts{Store: f.Fault, Log: f.Log()})
+	f.Must(err)
+	f.Fault.Before = func(ctx context.Context, method string) error {
+		if method != "RecentMessages" {
+			return nil
+		}
+		<-ctx.Done()
+		return hippo.Wrap(hippo.Unavailable, ctx.Err(), "reading")
+	}
+	answer := httptest.NewRecorder()
+	functions.Handler(app).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/TurnContext", strings.NewReader(`{"tenant":"t","thread":"th"}`)))
+	if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
+		t.Errorf("%d %v %s", answer.Code, answer.Header(), answer.Body)
+	}
 }
 
 // arrangeTenant gives a tenant a message, a memory and an index.
