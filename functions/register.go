@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 
 	"cloud.google.com/go/pubsub/v2"
@@ -37,8 +38,21 @@ func init() {
 	}
 }
 
+// httpFunctions are the names that post registered, eventFunctions the others.
+var (
+	httpFunctions  []string
+	eventFunctions = []string{"IndexHook", "Repair"}
+)
+
+// Names lists the functions that are deployed: those of HTTP, and those that an
+// event triggers.
+func Names() (http, event []string) {
+	return slices.Clone(httpFunctions), slices.Clone(eventFunctions)
+}
+
 // post registers an HTTP function.
 func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (Resp, error)) {
+	httpFunctions = append(httpFunctions, name)
 	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
 		serve(w, r, func(ctx context.Context, req Req) (Resp, error) {
 			app, err := shared.get(ctx)

@@ -61,6 +61,7 @@ var rows = []row{
 	{pkg: "internal/demo", imports: anything},
 	{pkg: "internal/emulator", imports: domain},
 	{pkg: "internal/emulator/emulatortest", imports: []string{"internal/emulator"}, forTests: true},
+	{pkg: "internal/firestoreconf", imports: domain},
 	{pkg: "internal/fixture", imports: anything, forTests: true},
 	{pkg: "internal/importer", imports: anything},
 	{pkg: "internal/layering"},
@@ -70,6 +71,7 @@ var rows = []row{
 
 	{pkg: "scripts/internal/breaks", imports: tools},
 	{pkg: "scripts/internal/checkdeploy", imports: tools},
+	{pkg: "scripts/internal/deploy", imports: []string{"hippo", "functions", "repairmsg", "internal/firestoreconf", "scripts/internal/worktree"}},
 	{pkg: "scripts/internal/emulators", imports: []string{"hippo", "internal/emulator"}},
 	{pkg: "scripts/internal/gotest"},
 	{pkg: "scripts/internal/testrun", imports: tools},
