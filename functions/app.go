@@ -9,6 +9,7 @@ import (
 
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/history"
 	"github.com/hippofire/hippofire/indexhook"
 	"github.com/hippofire/hippofire/reconcile"
 	"github.com/hippofire/hippofire/repair"
@@ -25,8 +26,10 @@ type App struct {
 	log    *slog.Logger
 
 	hook     *indexhook.Hook
+	index    *turnreader.Index
 	reader   *turnreader.Reader
 	writer   *episodewriter.Writer
+	history  *history.Reader
 	repairer *repair.Repairer
 
 	closers []func() error
@@ -62,8 +65,10 @@ func New(config Config, parts Parts) (*App, error) {
 		store:    parts.Store,
 		log:      parts.Log,
 		hook:     indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
+		index:    index,
 		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: tokens.FourChars}),
 		writer:   episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
+		history:  history.New(parts.Store),
 		repairer: repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),
 		closers:  parts.Close,
 	}, nil

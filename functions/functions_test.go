@@ -215,7 +215,7 @@ func TestOtherMethodsAreRefusedAndReadNothing(t *testing.T) {
 	s := serve(fixture.Embedded(t))
 	reads := 0
 	s.Fault.Before = s.Count(&reads)
-	for _, function := range []string{"TurnContext", "RecordEpisode", "SaveTurn", "OpenMemory"} {
+	for _, function := range functions.HTTPNames() {
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 			req, err := http.NewRequest(method, s.url+"/"+function, nil)
 			s.Must(err)
@@ -319,7 +319,7 @@ func TestUselessEventsAreAcknowledged(t *testing.T) {
 			t.Errorf("%s: %d, want it acknowledged", name, status)
 		}
 	}
-	for _, function := range []string{"TurnContext", "RecordEpisode", "SaveTurn", "OpenMemory"} {
+	for _, function := range functions.HTTPNames() {
 		if status := s.event(function, docevent.Written, "application/protobuf", []byte{0x0a, 0x02, 0xff, 0xff}); status != http.StatusBadRequest {
 			t.Errorf("%s answered an event with %d, want 400", function, status)
 		}

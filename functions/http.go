@@ -7,6 +7,8 @@ import (
 
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/history"
+	"github.com/hippofire/hippofire/textscan"
 	"github.com/hippofire/hippofire/turnreader"
 )
 
@@ -77,7 +79,8 @@ func (a *App) Turn(ctx context.Context, req TurnRequest) (turnreader.Turn, error
 	if err == nil {
 		l := turn.Ledger
 		a.log.InfoContext(ctx, "turn", "tenant", tenant, "thread", thread, "index", l.Index, "memories", l.Memories, "tokens", l.Tokens,
-			"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "milliseconds", l.Milliseconds)
+			"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "blocked_names", l.BlockedNames,
+			"blocked_pointers", l.BlockedPointers, "blocked_speakers", l.BlockedSpeakers, "milliseconds", l.Milliseconds)
 	}
 	return turn, err
 }
@@ -105,6 +108,9 @@ type SaveResponse struct {
 	Created []SavedMessage `json:"created"`
 	// Existing counts those that were there already and stay as they are.
 	Existing int `json:"existing"`
+	// Withheld are the speakers' labels that the scan refuses. The messages are
+	// saved all the same, but no model will see who said them.
+	Withheld []episodewriter.Withheld `json:"withheld,omitempty"`
 }
 
 // Save appends messages to a thread.
@@ -123,6 +129,14 @@ func (a *App) Save(ctx context.Context, req SaveRequest) (SaveResponse, error) {
 		resp.Created = append(resp.Created, SavedMessage{ID: m.ID, CreatedAt: m.CreatedAt})
 	}
 	resp.Existing = len(messages) - len(created)
+	for i, m := range messages {
+		if rule, hit := textscan.Scan(m.Speaker); hit {
+			resp.Withheld = append(resp.Withheld, episodewriter.Withheld{Field: fmt.Sprintf("messages[%d].speaker", i), Rule: rule})
+		}
+	}
+	if len(resp.Withheld) > 0 {
+		a.log.WarnContext(ctx, "the scan refuses speakers of messages", "tenant", tenant, "thread", thread, "labels", resp.Withheld)
+	}
 	return resp, err
 }
 
@@ -149,6 +163,7 @@ func (req SaveRequest) messages() ([]hippo.Message, error) {
 		if bytes += m.Bytes(); bytes > hippo.MaxSaveBytes {
 			return nil, hippo.Errorf(hippo.TooLarge, field, "with this the messages are larger than %d bytes", hippo.MaxSaveBytes)
 		}
+		m.Terms = history.Terms(m)
 		messages[i] = m
 	}
 	return messages, nil

@@ -23,36 +23,25 @@ func init() {
 	post("TurnContext", (*App).Turn)
 	post("RecordEpisode", (*App).Record)
 	post("SaveTurn", (*App).Save)
+	post("ListMemories", (*App).List)
 	post("OpenMemory", (*App).Open)
-	for name, take := range map[string]func(*App, context.Context, event.Event) error{
-		"IndexHook": (*App).IndexHook,
-		"Repair":    (*App).Repair,
-	} {
-		ff.CloudEvent(name, func(ctx context.Context, e event.Event) error {
-			app, err := shared.get(ctx)
-			if err != nil {
-				return err
-			}
-			return take(app, ctx, e)
-		})
-	}
+	post("OpenStretch", (*App).OpenStretch)
+	post("SearchHistory", (*App).Search)
+	on("IndexHook", (*App).IndexHook)
+	on("Repair", (*App).Repair)
 }
 
-// httpFunctions are the names that post registered, eventFunctions the others.
-var (
-	httpFunctions  []string
-	eventFunctions = []string{"IndexHook", "Repair"}
-)
+var httpNames, eventNames []string
 
-// Names lists the functions that are deployed: those of HTTP, and those that an
-// event triggers.
-func Names() (http, event []string) {
-	return slices.Clone(httpFunctions), slices.Clone(eventFunctions)
-}
+// HTTPNames lists the functions that take a POST of JSON.
+func HTTPNames() []string { return slices.Clone(httpNames) }
+
+// EventNames lists the functions that an event triggers.
+func EventNames() []string { return slices.Clone(eventNames) }
 
 // post registers an HTTP function.
 func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (Resp, error)) {
-	httpFunctions = append(httpFunctions, name)
+	httpNames = append(httpNames, name)
 	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
 		serve(w, r, func(ctx context.Context, req Req) (Resp, error) {
 			app, err := shared.get(ctx)
@@ -61,6 +50,20 @@ func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (R
 				return none, err
 			}
 			return answer(app, ctx, req)
+		})
+	})
+}
+
+// on registers an event function.
+func on(name string, take func(*App, context.Context, event.Event) error) {
+	eventNames = append(eventNames, name)
+	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
+		receive(w, r, func(ctx context.Context, e event.Event) error {
+			app, err := shared.get(ctx)
+			if err != nil {
+				return err
+			}
+			return take(app, ctx, e)
 		})
 	})
 }

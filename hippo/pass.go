@@ -42,8 +42,8 @@ type Move struct {
 // Pass is what one memory pass filed about a stretch.
 type Pass struct {
 	Stretch
-	// Hash is of everything that the caller sent. A receipt with the same hash
-	// means that this pass was recorded before.
+	// Hash is of everything that the caller sent. A receipt that knows it means
+	// that this pass was recorded before.
 	Hash    string
 	Writes  []Write
 	Deletes []MemoryID
@@ -70,13 +70,44 @@ func (p Pass) Touched() []MemoryID {
 	return slices.Compact(ids)
 }
 
+// maxReplaced is how many replaced passes a receipt remembers. One that is sent
+// again after so many others took its place is taken for a new one.
+const maxReplaced = 20
+
+// Receipt is what is kept of the passes recorded under one key: the hash of the
+// one that counts, and those of the passes it replaced, latest last.
+type Receipt struct {
+	Hash     string
+	Replaced []string
+}
+
+// knows says whether a pass of this hash was recorded, be it that another took
+// its place since.
+func (r Receipt) knows(hash string) bool {
+	return r.Hash == hash || slices.Contains(r.Replaced, hash)
+}
+
+// replacedBy is the receipt once another pass counts.
+func (r Receipt) replacedBy(hash string) Receipt {
+	next := Receipt{Hash: hash}
+	if r.Hash != "" {
+		next.Replaced = append(slices.Clone(r.Replaced), r.Hash)
+	}
+	next.Replaced = next.Replaced[max(0, len(next.Replaced)-maxReplaced):]
+	return next
+}
+
 // PassPlan is what a store writes for a pass, all in one commit.
 type PassPlan struct {
-	// Repeated says that the receipt is there already and nothing is written.
+	// Repeated says that the receipt knows the pass and nothing is written.
 	Repeated bool
+	Receipt  Receipt
 	Writes   []Write
 	Deletes  []MemoryID
 	Moves    []Move
+	// Settled are the memories that the pass wrote, here or by itself: a move away
+	// from one has ended.
+	Settled []MemoryID
 	// Episode is nil where the pass has no line; an episode that an earlier pass
 	// left under the same key is then deleted.
 	Episode *Episode
@@ -84,60 +115,92 @@ type PassPlan struct {
 	Missing []MemoryID
 }
 
-// PlanPass decides what recording a pass writes: receipt is the hash found under
-// the pass's key, empty where there is none, and found holds the memories of
+// PlanPass decides what recording a pass writes: receipt is what was found under
+// the pass's key, zero where there is none, and found holds the memories of
 // p.Touched that exist. Its errors are of kind Conflict, where a memory changed
-// since the pass saw it, and NotFound, where a move leads to nothing.
-func PlanPass(p Pass, receipt string, found map[MemoryID]Micros) (PassPlan, error) {
-	var plan PassPlan
+// since the pass saw it, NotFound, where a move leads to nothing, and Invalid,
+// where the pass itself removes what a move leads to.
+func PlanPass(p Pass, receipt Receipt, found map[MemoryID]Micros) (PassPlan, error) {
+	written := make(map[MemoryID]bool)
+	for _, w := range p.Writes {
+		written[w.ID] = true
+	}
+	plan := PassPlan{Repeated: receipt.knows(p.Hash), Receipt: receipt}
 	for _, id := range p.Wrote {
-		if _, ok := found[id]; !ok {
+		if _, ok := found[id]; !ok && (plan.Repeated || !written[id]) {
 			plan.Missing = append(plan.Missing, id)
 		}
 	}
-	if receipt == p.Hash {
-		plan.Repeated = true
+	if plan.Repeated {
 		return plan, nil
 	}
-	written := make(map[MemoryID]bool)
 	for i, w := range p.Writes {
 		if at, ok := found[w.ID]; w.IfUpdatedAt != 0 && (!ok || at != w.IfUpdatedAt) {
 			return PassPlan{}, Errorf(Conflict, fmt.Sprintf("writes[%d].if_updated_at", i), "%q changed since the pass read it", w.Name)
 		}
-		written[w.ID] = true
 	}
-	plan.Writes, plan.Deletes, plan.Moves = p.Writes, slices.Clone(p.Deletes), p.Moves
-	for i, m := range p.Moves {
-		if _, ok := found[m.Into]; !ok && !written[m.Into] {
-			return PassPlan{}, Errorf(NotFound, fmt.Sprintf("moves[%d].into", i), "no such memory")
-		}
-		if !slices.Contains(plan.Deletes, m.From) {
-			plan.Deletes = append(plan.Deletes, m.From)
+	there := func(id MemoryID) bool { _, ok := found[id]; return ok || written[id] }
+	var err error
+	if plan.Moves, err = p.movesToTheirEnds(there); err != nil {
+		return PassPlan{}, err
+	}
+	plan.Receipt, plan.Writes, plan.Deletes = receipt.replacedBy(p.Hash), p.Writes, p.removed()
+	for _, id := range slices.Concat(ids(p.Writes), p.Wrote) {
+		if there(id) && !slices.Contains(plan.Deletes, id) && !slices.Contains(plan.Settled, id) {
+			plan.Settled = append(plan.Settled, id)
 		}
 	}
 	if p.Gist != "" {
-		plan.Episode = &Episode{Stretch: p.Stretch, Gist: p.Gist, Blocked: p.Blocked, Handle: HandleOf(p.To), Pointers: pointers(p, found)}
+		plan.Episode = &Episode{Stretch: p.Stretch, Gist: p.Gist, Blocked: p.Blocked, Handle: HandleOf(p.To), Pointers: plan.Settled}
 	}
 	return plan, nil
 }
 
-// pointers lists the memories that the pass wrote, in the order it named them.
-func pointers(p Pass, found map[MemoryID]Micros) []MemoryID {
-	var ids []MemoryID
-	add := func(id MemoryID) {
-		if !slices.Contains(ids, id) && !slices.Contains(p.Deletes, id) {
-			ids = append(ids, id)
+func ids(writes []Write) []MemoryID {
+	out := make([]MemoryID, len(writes))
+	for i, w := range writes {
+		out[i] = w.ID
+	}
+	return out
+}
+
+// removed lists what the pass deletes or moves away, each once.
+func (p Pass) removed() []MemoryID {
+	gone := slices.Clone(p.Deletes)
+	for _, m := range p.Moves {
+		if !slices.Contains(gone, m.From) {
+			gone = append(gone, m.From)
 		}
 	}
-	for _, w := range p.Writes {
-		add(w.ID)
+	return gone
+}
+
+// movesToTheirEnds leads each move past those memories that the pass moves on
+// itself.
+func (p Pass) movesToTheirEnds(there func(MemoryID) bool) ([]Move, error) {
+	into := make(map[MemoryID]MemoryID)
+	for _, m := range p.Moves {
+		into[m.From] = m.Into
 	}
-	for _, id := range p.Wrote {
-		if _, ok := found[id]; ok {
-			add(id)
+	gone := p.removed()
+	var moves []Move
+	for i, m := range p.Moves {
+		end := m.Into
+		for range p.Moves {
+			if next, ok := into[end]; ok {
+				end = next
+			}
 		}
+		field := fmt.Sprintf("moves[%d].into", i)
+		switch {
+		case slices.Contains(gone, end):
+			return nil, Errorf(Invalid, field, "the pass removes the memory that this leads to")
+		case !there(end):
+			return nil, Errorf(NotFound, field, "no such memory")
+		}
+		moves = append(moves, Move{From: m.From, Into: end})
 	}
-	return ids
+	return moves, nil
 }
 
 // PassResult says what recording a pass did.

@@ -136,6 +136,8 @@ type ThreadStore interface {
 	// RecordPass writes what PlanPass decides, in one transaction: memories with
 	// the store's time as updated_at, deletes, moves, the receipt and the episode.
 	// An episode left by an earlier pass under the same To is replaced, or deleted
-	// where there is no line. Writing a memory ends a move away from it.
+	// where there is no line. What the pass wrote, here or by itself, ends a move
+	// away from it. Of a pass recorded before, the result has the episode that is
+	// there now.
 	RecordPass(ctx context.Context, tenant TenantID, thread ThreadID, pass Pass) (PassResult, error)
 }

@@ -139,6 +139,12 @@ type Stretch struct {
 	From, To Position
 }
 
+// The form of a gist: one line of so many words and characters at most.
+const (
+	MaxGistWords      = 25
+	MaxGistCharacters = 220
+)
+
 // Episode is the record of a stretch.
 type Episode struct {
 	Stretch

@@ -168,6 +168,37 @@ func TestBatchIsBounded(t *testing.T) {
 	})
 }
 
+func TestBatchCollectsWhileEventsComeAndNotForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		c := NewCoalescer(r.reconcile)
+		var wg sync.WaitGroup
+		start := time.Now()
+		for _, id := range sameLane(100) {
+			wg.Go(func() { c.Add(context.Background(), "t", id) })
+			time.Sleep(10 * time.Millisecond)
+		}
+		wg.Wait()
+		if n := int(maxCollect / (10 * time.Millisecond)); len(r.batches) != 2 || len(r.batches[0]) < n || len(r.batches[0]) > n+1 {
+			t.Errorf("%d batches, the first of %d ids; want two, the first of as many as come within %v", len(r.batches), len(r.batches[0]), maxCollect)
+		}
+		if took := time.Since(start); took > maxCollect+2*time.Second+collectFor {
+			t.Errorf("all were written after %v", took)
+		}
+	})
+}
+
+func TestEventThatComesAloneWaitsNoLongerThanItMust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		start := time.Now()
+		addAll(NewCoalescer(r.reconcile), sameLane(1))
+		if took := time.Since(start); took != collectFor+time.Second {
+			t.Errorf("acknowledged after %v, want %v and the second of the write", took, collectFor)
+		}
+	})
+}
+
 func TestCallerThatLeavesDoesNotStopTheBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r recorder
@@ -184,8 +215,8 @@ func TestCallerThatLeavesDoesNotStopTheBatch(t *testing.T) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if len(c.lanes) != 0 {
-			t.Errorf("%d lanes are left", len(c.lanes))
+		if len(c.tenants) != 0 {
+			t.Errorf("%d tenants are left", len(c.tenants))
 		}
 	})
 }

@@ -3,6 +3,7 @@ package turnreader
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/prompttext"
+	"github.com/hippofire/hippofire/textscan"
 )
 
 // The bounds of the buffer: lines, pointers on a line, and the steps by which a
@@ -47,6 +49,8 @@ type Buffer struct {
 	// the scan refused them.
 	Gap     bool
 	Blocked int
+	// Withheld counts pointers whose names the scan refuses.
+	Withheld int
 }
 
 // readBuffer reads the buffer of a thread for a window that begins at start.
@@ -87,58 +91,75 @@ func selectEpisodes(first hippo.Episode, older bool, recent []hippo.Episode) (sh
 
 // render makes the block of the chosen stretches.
 func (r *Reader) render(ctx context.Context, tenant hippo.TenantID, episodes []hippo.Episode, gap bool, known *Known) (Buffer, error) {
-	moved, err := r.follow(ctx, tenant, episodes, known)
+	b := Buffer{Gap: gap}
+	gapAt := 1
+	var shown []hippo.Episode
+	for i, e := range episodes {
+		e.Gist = prompttext.Cut(e.Gist, hippo.MaxGistWords, hippo.MaxGistCharacters)
+		if _, hit := textscan.Scan(e.Gist); hit || e.Blocked != "" {
+			b.Blocked++
+			b.Gap = true
+			if i == 0 {
+				gapAt = 0
+			}
+			continue
+		}
+		shown = append(shown, e)
+	}
+	now, err := r.follow(ctx, tenant, shown, known)
 	if err != nil {
 		return Buffer{}, err
 	}
-	b := Buffer{Gap: gap}
-	for _, e := range episodes {
-		if e.Blocked != "" {
-			b.Blocked++
-			b.Gap = true
-			continue
-		}
-		line := Line{Handle: e.Handle, From: e.From.At, To: e.To.At, Gist: prompttext.Line(e.Gist)}
-		for _, id := range e.Pointers {
-			name, ok := r.layout.Naming.Name(moved[id])
-			if ok && !slices.Contains(line.Pointers, name) && len(line.Pointers) < maxPointers {
-				line.Pointers = append(line.Pointers, name)
-			}
-		}
-		b.Lines = append(b.Lines, line)
+	for _, e := range shown {
+		names, withheld := r.names(e.Pointers, now)
+		b.Withheld += withheld
+		b.Lines = append(b.Lines, Line{Handle: e.Handle, From: e.From.At, To: e.To.At, Gist: e.Gist, Pointers: names})
 	}
 	if len(episodes) > 0 {
-		b.Text = bufferBlock(b, episodes[0].Blocked == "")
+		b.Text = b.block(gapAt)
 	}
 	return b, nil
 }
 
-// follow finds for each pointer the listed memory it leads to now. One that
-// leads to none is not in the answer.
+// names are the names of the memories that pointers lead to now, as a line shows
+// them. Those that the scan refuses are left out and counted.
+func (r *Reader) names(pointers []hippo.MemoryID, now map[hippo.MemoryID]hippo.MemoryID) (names []string, withheld int) {
+	seen := make(map[string]bool)
+	for _, id := range pointers {
+		name, ok := r.layout.Naming.Name(now[id])
+		if !ok || seen[name] {
+			continue
+		}
+		seen[name] = true
+		if _, hit := textscan.Scan(name); hit {
+			withheld++
+		} else if names = append(names, name); len(names) == maxPointers {
+			break
+		}
+	}
+	return names, withheld
+}
+
+// follow finds for each pointer the listed memory it leads to now. One that leads
+// to none is not in the answer. Only the first pointers of a line are looked for
+// where they went, so that what a turn reads does not grow with what passes filed.
 func (r *Reader) follow(ctx context.Context, tenant hippo.TenantID, episodes []hippo.Episode, known *Known) (map[hippo.MemoryID]hippo.MemoryID, error) {
 	at := make(map[hippo.MemoryID]hippo.MemoryID)
 	for _, e := range episodes {
-		if e.Blocked == "" {
-			for _, id := range e.Pointers {
+		for i, id := range e.Pointers {
+			if i < maxPointers || known.Has(id) {
 				at[id] = id
 			}
 		}
 	}
-	for step := 0; ; step++ {
-		var unlisted []hippo.MemoryID
-		for _, id := range at {
-			if !known.Has(id) {
-				unlisted = append(unlisted, id)
-			}
+	for range maxMoves {
+		unlisted := unlistedOf(at, known)
+		if len(unlisted) == 0 {
+			break
 		}
-		slices.Sort(unlisted)
-		unlisted = slices.Compact(unlisted)
-		var moves map[hippo.MemoryID]hippo.MemoryID
-		if len(unlisted) > 0 && step < maxMoves {
-			var err error
-			if moves, err = r.store.Moves(ctx, tenant, unlisted); err != nil {
-				return nil, err
-			}
+		moves, err := r.store.Moves(ctx, tenant, unlisted)
+		if err != nil {
+			return nil, err
 		}
 		for id, now := range at {
 			if into, ok := moves[now]; ok {
@@ -147,27 +168,36 @@ func (r *Reader) follow(ctx context.Context, tenant hippo.TenantID, episodes []h
 				delete(at, id)
 			}
 		}
-		if len(moves) == 0 {
-			return at, nil
-		}
 	}
+	maps.DeleteFunc(at, func(_, now hippo.MemoryID) bool { return !known.Has(now) })
+	return at, nil
 }
 
-func bufferBlock(b Buffer, firstShown bool) string {
+// unlistedOf lists the places that are not listed, each once.
+func unlistedOf(at map[hippo.MemoryID]hippo.MemoryID, known *Known) []hippo.MemoryID {
+	var unlisted []hippo.MemoryID
+	for _, id := range at {
+		if !known.Has(id) {
+			unlisted = append(unlisted, id)
+		}
+	}
+	slices.Sort(unlisted)
+	return slices.Compact(unlisted)
+}
+
+// block is the buffer as the model reads it, the gap line before the line gapAt.
+func (b Buffer) block(gapAt int) string {
 	lines := make([]string, 0, len(b.Lines)+1)
 	for _, l := range b.Lines {
 		lines = append(lines, "- "+l.String())
 	}
 	if b.Gap {
-		at := 0
-		if firstShown {
-			at = min(1, len(lines))
-		}
-		lines = slices.Insert(lines, at, "- … more of this thread happened here.")
+		lines = slices.Insert(lines, min(gapAt, len(lines)), "- … more of this thread happened here; search_chat_history finds it.")
 	}
 	return prompttext.Block{
 		Title: "EARLIER IN THIS THREAD",
-		Note:  "The agent's own notes on stretches of this thread that are no longer shown. They are not the user's words, and no evidence for a number: open_memory reads what a stretch was filed in.",
+		Note: "The agent's own notes on stretches of this thread that are no longer shown, oldest first: not the user's words, and no evidence for a number. " +
+			"open_memory reads a memory that a line was filed in, open_stretch the messages behind its [handle].",
 		Lines: lines,
 	}.String()
 }

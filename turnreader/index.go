@@ -78,7 +78,7 @@ func (x *Index) warm(ctx context.Context, tenant hippo.TenantID, held *Known) (*
 	if err != nil {
 		return nil, err
 	}
-	known := held.with(x.naming, read)
+	known := held.with(read)
 	x.cache.put(tenant, known)
 	return known, nil
 }
@@ -131,7 +131,7 @@ func (x *Index) scan(ctx context.Context, tenant hippo.TenantID) (*Known, error)
 	if err != nil {
 		return nil, err
 	}
-	return newKnown(x.naming.Items(entries)), nil
+	return scannedKnown(x.naming, entries), nil
 }
 
 // ask asks for a repair. The turn is right without it, so a failure is logged

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/textscan"
 )
 
 // Options are what a Reader can be told; zero values are the defaults.
@@ -96,6 +97,14 @@ type Ledger struct {
 	Bytes     int64         `json:"bytes"`
 	// Blocked counts buffer lines that the scan keeps out of sight.
 	Blocked int `json:"blocked_lines"`
+	// BlockedNames counts memories that the list would show, did the scan not
+	// refuse their names.
+	BlockedNames int `json:"blocked_names"`
+	// BlockedPointers counts names of memories that a line would show, and
+	// BlockedSpeakers messages whose speaker would be shown, did the scan not
+	// refuse them.
+	BlockedPointers int `json:"blocked_pointers"`
+	BlockedSpeakers int `json:"blocked_speakers"`
 	// Milliseconds is by stage.
 	Milliseconds map[string]float64 `json:"milliseconds"`
 }
@@ -111,9 +120,10 @@ func (r *Reader) Turn(ctx context.Context, req Request) (Turn, error) {
 	turn := Turn{Tenant: req.Tenant, Thread: req.Thread, Blocks: w.blocks()}
 	total := meter.Total()
 	turn.Ledger = Ledger{
-		Tokens: map[string]int{}, Index: w.source, Memories: len(w.known.Items), Listed: w.known.block().Shown,
+		Tokens: map[string]int{}, Index: w.source, Memories: w.known.Len(), Listed: w.known.block.Shown, BlockedNames: w.known.block.Blocked,
 		Reads: meter.ByQuery(), Documents: total.Documents, Bytes: total.Bytes, Blocked: w.buffer.Blocked, Milliseconds: w.stages,
 	}
+	turn.Ledger.BlockedPointers, turn.Ledger.BlockedSpeakers = w.buffer.Withheld, w.unnamed
 	for _, b := range turn.Blocks {
 		turn.Ledger.Tokens[string(b.Kind)] += b.Tokens
 		turn.Ledger.Tokens["total"] += b.Tokens
@@ -129,6 +139,8 @@ type work struct {
 	source   Source
 	messages []hippo.Message
 	buffer   Buffer
+	// unnamed counts the messages that are shown without their speaker.
+	unnamed int
 
 	mu     sync.Mutex
 	stages map[string]float64
@@ -176,7 +188,7 @@ func (w *work) time(stage string) func() {
 // blocks lays the turn out; a part that is empty is not there.
 func (w *work) blocks() []Block {
 	blocks := []Block{}
-	if text := w.known.block().Text; text != "" {
+	if text := w.known.block.Text; text != "" {
 		blocks = append(blocks, Block{Kind: MemoryList, Text: text, Tokens: w.tokens(text)})
 	}
 	if text := w.buffer.Text; text != "" {
@@ -195,10 +207,17 @@ func (w *work) blocks() []Block {
 	return blocks
 }
 
+// messageBlock makes a block of messages, which become its own: a speaker's label
+// that the scan refuses is taken away.
 func (w *work) messageBlock(kind BlockKind, messages []hippo.Message) Block {
 	b := Block{Kind: kind, Messages: messages}
-	for _, m := range messages {
-		b.Tokens += w.tokens(messageText(m))
+	for i := range messages {
+		m := &messages[i]
+		if _, hit := textscan.Scan(m.Speaker); hit {
+			m.Speaker = ""
+			w.unnamed++
+		}
+		b.Tokens += w.tokens(messageText(*m))
 	}
 	return b
 }

@@ -24,17 +24,28 @@ import (
 type reading struct {
 	*fixture.Fixture
 	*turnreader.Reader
+	index *turnreader.Index
 }
 
 func newReader(f *fixture.Fixture) *reading {
 	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 64<<20, f.Log())
-	return &reading{f, turnreader.New(f.Fault, f.Layout, index, turnreader.Options{Tokens: tokens.FourChars})}
+	return &reading{f, turnreader.New(f.Fault, f.Layout, index, turnreader.Options{Tokens: tokens.FourChars}), index}
 }
 
 // indexed writes memories and their entries.
 func (r *reading) indexed(names ...string) {
 	r.Helper()
-	ids := r.SaveMemories(names...)
+	r.SaveMemories(names...)
+	r.reconcile(names...)
+}
+
+// reconcile writes the entries of memories.
+func (r *reading) reconcile(names ...string) {
+	r.Helper()
+	var ids []hippo.MemoryID
+	for _, name := range names {
+		ids = append(ids, r.ID(name))
+	}
 	r.Must(reconcile.New(r.Direct, r.Layout.Naming, r.Asked).Reconcile(r.Context(), fixture.Tenant, ids))
 }
 
@@ -196,7 +207,7 @@ func TestHundredTurnsOnAMissingIndexAskForOneRebuild(t *testing.T) {
 	for range 100 {
 		wg.Go(func() {
 			known, source, err := index.Known(t.Context(), fixture.Tenant)
-			if err != nil || source != turnreader.Scan || len(known.Items) != 30 {
+			if err != nil || source != turnreader.Scan || known.Len() != 30 {
 				t.Errorf("%v %v", source, err)
 			}
 		})
@@ -256,7 +267,7 @@ func TestSmallCacheServesManyTenants(t *testing.T) {
 		for i := range 300 {
 			tenant := hippo.TenantID(fmt.Sprintf("tenant-%d", i))
 			known, _, err := index.Known(t.Context(), tenant)
-			if err != nil || len(known.Items) != 1 || known.Items[0].Name != string(tenant) {
+			if err != nil || known.Len() != 1 || !known.Has(f.ID(string(tenant))) {
 				t.Fatalf("%s: %v %v", tenant, known, err)
 			}
 		}

@@ -39,6 +39,7 @@ type commands struct {
 	Check   checkCmd   `cmd:"" help:"Compare index and memories. Exit code 0: equal, 1: different, 2: could not tell."`
 	Repair  repairCmd  `cmd:"" help:"Mend or build a tenant's index now."`
 	Nightly nightlyCmd `cmd:"" help:"Publish the message that Cloud Scheduler publishes every night."`
+	Bench   benchCmd   `cmd:"" help:"Measure what the design promises."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

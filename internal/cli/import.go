@@ -22,11 +22,7 @@ type importLocomoCmd struct {
 }
 
 func (c *importLocomoCmd) Run(ctx context.Context, to console) error {
-	url, err := c.functionsURL()
-	if err != nil {
-		return err
-	}
-	file, err := os.Open(c.File)
+	file, functions, err := c.source(c.File)
 	if err != nil {
 		return err
 	}
@@ -36,7 +32,7 @@ func (c *importLocomoCmd) Run(ctx context.Context, to console) error {
 		return err
 	}
 	var p *progress
-	sum, err := importer.Locomo(ctx, client.New(url), conversations, func(tenant string, done, of int) {
+	sum, err := importer.Locomo(ctx, functions, conversations, func(tenant string, done, of int) {
 		if done == 1 {
 			p = newProgress(to.err, tenant)
 		}
@@ -56,19 +52,28 @@ type importMessagesCmd struct {
 }
 
 func (c *importMessagesCmd) Run(ctx context.Context, to console) error {
-	url, err := c.functionsURL()
-	if err != nil {
-		return err
-	}
-	file, err := os.Open(c.File)
+	file, functions, err := c.source(c.File)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	p := newProgress(to.err, "lines")
-	sum, err := importer.Messages(ctx, client.New(url), file, p.at)
+	sum, err := importer.Messages(ctx, functions, file, p.at)
 	p.end()
 	return importDone(to, sum, c.JSON, err)
+}
+
+// source opens the file of an import, and what it is imported through.
+func (t *target) source(path string) (*os.File, *client.Client, error) {
+	url, err := t.functionsURL()
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, hippo.Wrap(hippo.Invalid, err, "opening the file")
+	}
+	return file, client.New(url), nil
 }
 
 // importDone prints what was imported, also where an error ended it.

@@ -127,11 +127,15 @@ func (c *localCmd) announce(to console, s *localstack.Stack) {
 
 // examples are a body for each HTTP function, in an order in which they work.
 func examples() [][2]string {
+	end := hippo.Position{At: hippo.MicrosOf(time.Date(2026, 10, 1, 9, 0, 5, 0, time.UTC)), ID: "m2"}
 	return [][2]string{
-		{"SaveTurn", `{"tenant":"demo","thread":"t1","messages":[{"id":"m1","role":"user","content":"We open on Saturday."},{"id":"m2","role":"assistant","content":"Noted."}]}`},
+		{"SaveTurn", `{"tenant":"demo","thread":"t1","messages":[{"id":"m1","role":"user","content":"We open on Saturday.","created_at":"2026-10-01T09:00:00Z"},{"id":"m2","role":"assistant","content":"Noted.","created_at":"2026-10-01T09:00:05Z"}]}`},
 		{"RecordEpisode", `{"tenant":"demo","thread":"t1","from":"m1","to":"m2","episode":"Opening day is Saturday.","writes":[{"name":"pages/Opening","content":"Saturday"}]}`},
 		{"TurnContext", `{"tenant":"demo","thread":"t1"}`},
+		{"ListMemories", `{"tenant":"demo","kind":"pages"}`},
 		{"OpenMemory", `{"tenant":"demo","name":"pages/Opening"}`},
+		{"OpenStretch", `{"tenant":"demo","thread":"t1","handle":"` + hippo.HandleOf(end) + `"}`},
+		{"SearchHistory", `{"tenant":"demo","thread":"t1","query":"when do we open"}`},
 	}
 }
 

@@ -19,9 +19,9 @@ type row struct {
 
 var (
 	domain   = []string{"hippo"}
-	leaves   = []string{"prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema"}
+	leaves   = []string{"prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
 	stored   = []string{"hippo", "store/schema"}
-	features = []string{"indexhook", "turnreader", "episodewriter", "repair"}
+	features = []string{"indexhook", "turnreader", "episodewriter", "history", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
 	anything = []string{"*"}
 )
@@ -36,6 +36,7 @@ var rows = []row{
 	{pkg: "terms", imports: domain},
 	{pkg: "repairmsg", imports: domain},
 	{pkg: "docevent", imports: domain},
+	{pkg: "tools"},
 	{pkg: "store/schema", imports: domain},
 	{pkg: "reconcile", imports: append([]string{"repairmsg"}, domain...)},
 
@@ -48,6 +49,7 @@ var rows = []row{
 	{pkg: "indexhook", imports: onLeaves},
 	{pkg: "turnreader", imports: onLeaves},
 	{pkg: "episodewriter", imports: onLeaves},
+	{pkg: "history", imports: onLeaves},
 	{pkg: "repair", imports: onLeaves},
 
 	{pkg: "functions", imports: slices.Concat(onLeaves, features, []string{"store/firestoredb"})},

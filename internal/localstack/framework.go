@@ -15,17 +15,24 @@ import (
 )
 
 // Framework serves the functions with the framework's own server, in this
-// process. It has no way to be stopped: it ends with the process, and one process
-// has one. What it prints to the standard output is discarded, from now on and
-// for the whole process; who wants to print there holds os.Stdout from before.
+// process. It has no way to be stopped: it ends with the process. What it prints
+// to the standard output is discarded, from now on and for the whole process; who
+// wants to print there holds os.Stdout from before.
 func Framework(config functions.Config, log *slog.Logger) Functions {
+	return FrameworkOf(func(ctx context.Context, with Wiring) (*functions.App, error) { return newApp(ctx, config, with, log) })
+}
+
+// FrameworkOf serves the functions that open makes in the same way. Called again,
+// it serves at another port; what was served before then answers with the new
+// functions.
+func FrameworkOf(open func(context.Context, Wiring) (*functions.App, error)) Functions {
 	return func(ctx context.Context, with Wiring) (string, func() error, error) {
 		for key, value := range with.Env {
 			if err := os.Setenv(key, value); err != nil {
 				return "", nil, hippo.Wrap(hippo.Internal, err, "setting "+key)
 			}
 		}
-		app, err := newApp(ctx, config, with, log)
+		app, err := open(ctx, with)
 		if err != nil {
 			return "", nil, err
 		}

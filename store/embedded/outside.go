@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 
+	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/store/schema"
 )
 
@@ -33,4 +34,29 @@ func (s *Store) Document(ctx context.Context, path string) (fields map[string]an
 		return nil
 	})
 	return fields, ok, err
+}
+
+// PutDocuments writes many whole documents in one commit, as an import may.
+func (s *Store) PutDocuments(ctx context.Context, documents map[string]schema.Fields) error {
+	return s.transact(ctx, "PutDocuments", func(t *tx) error {
+		for path, fields := range documents {
+			t.set(path, fields)
+		}
+		return nil
+	})
+}
+
+// ScanMemories reads every memory whole, as a program does that lists memories
+// and has no index. It is for comparisons.
+func (s *Store) ScanMemories(ctx context.Context, tenant hippo.TenantID) (memories []hippo.Memory, err error) {
+	err = s.view(ctx, "ScanMemories", func(r *reader) error {
+		var bytes int64
+		for id, d := range s.collection(s.layout.Paths.Memory, string(tenant)).docs {
+			memories = append(memories, schema.ParseMemory(s.layout.Fields, hippo.MemoryID(id), d.fields, d.updated, ""))
+			bytes += d.size
+		}
+		r.returned(len(memories), bytes)
+		return nil
+	})
+	return memories, err
 }

@@ -15,9 +15,9 @@ func (s *Store) RecordPass(ctx context.Context, tenant hippo.TenantID, thread hi
 	}
 	var result hippo.PassResult
 	err := s.transact(ctx, "RecordPass", func(t *tx) error {
-		receipt := ""
+		var receipt hippo.Receipt
 		if d := t.get(p.receipt); d != nil {
-			receipt, _ = d.fields[schema.Hash].(string)
+			receipt = schema.ParseReceipt(d.fields)
 		}
 		plan, err := hippo.PlanPass(pass, receipt, t.times(tenant, pass.Touched()))
 		if err != nil {
@@ -29,7 +29,7 @@ func (s *Store) RecordPass(ctx context.Context, tenant hippo.TenantID, thread hi
 			return nil
 		}
 		t.file(tenant, plan)
-		t.set(p.receipt, schema.Fields{schema.Hash: pass.Hash, schema.At: t.now()})
+		t.saveReceipt(p.receipt, plan.Receipt)
 		result.Episode = t.saveEpisode(p.episode, plan.Episode)
 		return nil
 	})
@@ -46,7 +46,9 @@ type passPaths struct{ receipt, episode string }
 func (t *tx) file(tenant hippo.TenantID, plan hippo.PassPlan) {
 	for _, w := range plan.Writes {
 		t.saveMemory(tenant, hippo.Memory{ID: w.ID, Name: w.Name, Content: w.Content})
-		t.delete(t.store.movePath(tenant, w.ID))
+	}
+	for _, id := range plan.Settled {
+		t.delete(t.store.movePath(tenant, id))
 	}
 	for _, id := range plan.Deletes {
 		t.delete(t.store.memoryPath(tenant, id))
@@ -56,6 +58,12 @@ func (t *tx) file(tenant hippo.TenantID, plan hippo.PassPlan) {
 		fields[schema.At] = t.now()
 		t.set(t.store.movePath(tenant, m.From), fields)
 	}
+}
+
+func (t *tx) saveReceipt(path string, r hippo.Receipt) {
+	fields := schema.ReceiptFields(r)
+	fields[schema.At] = t.now()
+	t.set(path, fields)
 }
 
 // episode reads an episode; nil where it does not exist.

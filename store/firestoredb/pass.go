@@ -31,7 +31,7 @@ func (s *Store) RecordPass(ctx context.Context, tenant hippo.TenantID, thread hi
 			result.Episode, err = p.stored(t)
 			return nil, err
 		}
-		return s.passWrites(tenant, p, pass.Hash, plan)
+		return s.passWrites(tenant, p, plan)
 	})
 	if err != nil {
 		return hippo.PassResult{}, err
@@ -70,8 +70,8 @@ func (p passNames) plan(t *tx, pass hippo.Pass) (hippo.PassPlan, error) {
 	if err != nil {
 		return hippo.PassPlan{}, err
 	}
-	hash := receipt.documents[p.receipt].GetFields()[schema.Hash].GetStringValue()
-	return hippo.PlanPass(pass, hash, t.s.memoryTimes(found))
+	recorded := schema.ParseReceipt(decode(receipt.documents[p.receipt].GetFields()))
+	return hippo.PlanPass(pass, recorded, t.s.memoryTimes(found))
 }
 
 // stored is the episode that is there; nil where there is none.
@@ -91,13 +91,15 @@ func (p passNames) stored(t *tx) (*hippo.Episode, error) {
 }
 
 // passWrites lists what a plan writes, the episode last.
-func (s *Store) passWrites(tenant hippo.TenantID, p passNames, hash string, plan hippo.PassPlan) ([]*pb.Write, error) {
+func (s *Store) passWrites(tenant hippo.TenantID, p passNames, plan hippo.PassPlan) ([]*pb.Write, error) {
 	c := changes{at: make(map[string]int)}
 	memory := func(id hippo.MemoryID) string { return c.name(s, s.layout.Paths.Memory, tenant, id) }
 	move := func(id hippo.MemoryID) string { return c.name(s, s.layout.Paths.Move, tenant, id) }
 	for _, w := range plan.Writes {
 		c.add(s.memoryWrite(memory(w.ID), hippo.Memory{ID: w.ID, Name: w.Name, Content: w.Content}))
-		c.add(remove(move(w.ID)), nil)
+	}
+	for _, id := range plan.Settled {
+		c.add(remove(move(id)), nil)
 	}
 	for _, id := range plan.Deletes {
 		c.add(remove(memory(id)), nil)
@@ -105,7 +107,7 @@ func (s *Store) passWrites(tenant hippo.TenantID, p passNames, hash string, plan
 	for _, m := range plan.Moves {
 		c.add(setStamped(move(m.From), schema.MoveFields(m.Into), schema.At))
 	}
-	c.add(setStamped(p.receipt, schema.Fields{schema.Hash: hash}, schema.At))
+	c.add(setStamped(p.receipt, schema.ReceiptFields(plan.Receipt), schema.At))
 	if plan.Episode != nil {
 		c.add(setStamped(p.episode, schema.EpisodeFields(*plan.Episode), schema.CreatedAt))
 	} else {

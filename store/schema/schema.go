@@ -11,7 +11,7 @@
 //	tenants/{tenant}/memory_moves/{memory}  into, at
 //	.../threads/{thread}/messages/{message} role, content, created_at, speaker, tool_calls, tool_call_id, terms
 //	.../threads/{thread}/episodes/{to}      from, to, gist, pointers, handle, blocked, created_at
-//	.../threads/{thread}/passes/{to}        hash, at
+//	.../threads/{thread}/passes/{to}        hash, replaced, at
 //	tenants/{tenant}/reports/repair         the fields of hippo.Report
 //
 // Fields are the plain values that a Firestore document decodes to: string,
@@ -63,6 +63,7 @@ const (
 	gist     = "gist"
 	pointers = "pointers"
 	blocked  = "blocked"
+	replaced = "replaced"
 )
 
 // Fields are a document's fields.
@@ -220,6 +221,21 @@ func ParseEpisode(f Fields) (hippo.Episode, bool) {
 		Blocked:   text(f, blocked),
 		CreatedAt: micros(f, CreatedAt),
 	}, errFrom == nil && errTo == nil
+}
+
+// ReceiptFields writes the receipt of a pass, all but at, which is the store's
+// time.
+func ReceiptFields(r hippo.Receipt) Fields {
+	f := Fields{Hash: r.Hash}
+	if len(r.Replaced) > 0 {
+		f[replaced] = list(r.Replaced)
+	}
+	return f
+}
+
+// ParseReceipt reads the receipt of a pass.
+func ParseReceipt(f Fields) hippo.Receipt {
+	return hippo.Receipt{Hash: text(f, Hash), Replaced: texts[string](f, replaced)}
 }
 
 // ReportFields writes a repair's report.

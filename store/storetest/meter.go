@@ -250,7 +250,7 @@ func meterPasses(f *fixture) {
 	f.putMemory("b", day(1))
 	pass := hippo.Pass{Stretch: stretch, Hash: "h", Gist: "g", Wrote: []hippo.MemoryID{"a", "b"}}
 	record := func(c context.Context) error { _, err := f.store.RecordPass(c, f.tenant, f.thread, pass); return err }
-	f.costs("RecordPass", hippo.Reads{Documents: 3, Bytes: f.projected("a", "b"), Writes: 2}, record)
+	f.costs("RecordPass", hippo.Reads{Documents: 3, Bytes: f.projected("a", "b"), Writes: 4}, record)
 	written := f.size(f.receiptPath(stretch.To), f.episodePath(stretch.To))
 	f.costs("RecordPass", hippo.Reads{Documents: 4, Bytes: f.projected("a", "b") + written}, record)
 	f.writes("RecordPass", 4, func(c context.Context) error {

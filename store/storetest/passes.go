@@ -15,7 +15,11 @@ var passCases = []testCase{
 	{"a pass points at what it wrote by itself, and tells what is not there", passPointers},
 	{"a pass without a line files and writes no episode", passWithoutLine},
 	{"a pass without a line deletes the episode of an earlier one", passTakesLineBack},
+	{"what a pass wrote by itself ends a move away from it too", passWroteEndsMove},
+	{"a pass does not point at what it moves away", passMovesWhatItWrote},
+	{"a pass that moves on what it moves leads both to the end", passMovesOn},
 	{"a pass recorded again changes nothing", passRepeated},
+	{"a pass recorded again after another took its place changes nothing", passRepeatedLate},
 	{"other content under the same key replaces what was filed", passReplaced},
 	{"of racing passes of the same content one is recorded", passRaced},
 }
@@ -76,6 +80,35 @@ func passEndsMove(f *fixture) {
 	same(f, "moves", f.moves("a", "c"), moveMap{"c": "b"})
 }
 
+func passWroteEndsMove(f *fixture) {
+	f.putMemory("b", day(1))
+	f.record(hippo.Pass{Stretch: stretch, Hash: "h", Moves: []hippo.Move{{From: "a", Into: "b"}, {From: "c", Into: "b"}}})
+	f.putMemory("a", day(2))
+	f.record(hippo.Pass{Stretch: hippo.Stretch{From: at(3, "a"), To: at(3, "a")}, Hash: "h", Wrote: []hippo.MemoryID{"a", "c"}})
+	same(f, "moves", f.moves("a", "c"), moveMap{"c": "b"})
+}
+
+func passMovesWhatItWrote(f *fixture) {
+	f.putMemory("own", day(1))
+	f.putMemory("into", day(1))
+	f.record(hippo.Pass{Stretch: stretch, Hash: "h", Gist: "g", Wrote: []hippo.MemoryID{"own", "into"}, Moves: []hippo.Move{{From: "own", Into: "into"}}})
+	same(f, "pointers", f.episode().Pointers, []hippo.MemoryID{"into"})
+	same(f, "memories left", f.scan("", 0), []hippo.MemoryID{"into"})
+	same(f, "moves", f.moves("own"), moveMap{"own": "into"})
+}
+
+func passMovesOn(f *fixture) {
+	f.putMemory("a", day(1))
+	f.putMemory("b", day(1))
+	f.putMemory("c", day(1))
+	f.record(hippo.Pass{Stretch: stretch, Hash: "h", Moves: []hippo.Move{{From: "a", Into: "b"}, {From: "b", Into: "c"}}})
+	same(f, "memories left", f.scan("", 0), []hippo.MemoryID{"c"})
+	same(f, "moves", f.moves("a", "b"), moveMap{"a": "c", "b": "c"})
+	_, err := f.store.RecordPass(f.ctx, f.tenant, f.thread, hippo.Pass{Stretch: stretch, Hash: "h2", Moves: []hippo.Move{{From: "c", Into: "d"}, {From: "d", Into: "c"}}})
+	f.fails(err, hippo.Invalid)
+	same(f, "memories left after a circle", f.scan("", 0), []hippo.MemoryID{"c"})
+}
+
 func passPointers(f *fixture) {
 	f.putMemory("own", day(1))
 	f.putMemory("taken back", day(1))
@@ -86,9 +119,11 @@ func passPointers(f *fixture) {
 	for _, repeated := range []bool{false, true} {
 		result := f.record(pass)
 		same(f, "repeated", result.Repeated, repeated)
-		if !repeated {
-			same(f, "missing", result.Missing, []hippo.MemoryID{"nothing", "new"})
+		want := []hippo.MemoryID{"nothing"}
+		if repeated {
+			want = append(want, "taken back")
 		}
+		same(f, "missing", result.Missing, want)
 		same(f, "pointers of the result", result.Episode.Pointers, []hippo.MemoryID{"new", "own"})
 		same(f, "pointers", f.episode().Pointers, []hippo.MemoryID{"new", "own"})
 	}
@@ -134,6 +169,23 @@ func passRepeated(f *fixture) {
 		before[i] = f.document(path)
 	}
 	result := f.record(pass)
+	same(f, "repeated", result.Repeated, true)
+	same(f, "the result's episode", *result.Episode, f.episode())
+	for i, path := range paths {
+		same(f, path, f.document(path), before[i])
+	}
+}
+
+func passRepeatedLate(f *fixture) {
+	first := hippo.Pass{Stretch: stretch, Hash: "h", Gist: "old", Writes: []hippo.Write{{ID: "a", Name: "n", Content: "old"}}}
+	f.record(first)
+	f.record(hippo.Pass{Stretch: stretch, Hash: "h2", Gist: "new", Writes: []hippo.Write{{ID: "a", Name: "n", Content: "new"}}})
+	paths := []string{f.receiptPath(stretch.To), f.episodePath(stretch.To), f.memoryPath("a")}
+	before := make([]map[string]any, len(paths))
+	for i, path := range paths {
+		before[i] = f.document(path)
+	}
+	result := f.record(first)
 	same(f, "repeated", result.Repeated, true)
 	same(f, "the result's episode", *result.Episode, f.episode())
 	for i, path := range paths {

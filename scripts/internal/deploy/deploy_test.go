@@ -493,7 +493,7 @@ func TestEveryFunctionOfTheTreeHasATarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	http, event := functions.Names()
+	http, event := functions.HTTPNames(), functions.EventNames()
 	if len(list) != len(http)+len(event) || len(http) < 4 {
 		t.Errorf("%d targets for %v and %v", len(list), http, event)
 	}

@@ -56,9 +56,8 @@ func size(concurrency int, memory, timeout string, least, most int) []any {
 
 // deployed are the targets that this tree registers, those of events first.
 func deployed() ([]target, error) {
-	http, event := functions.Names()
 	var list []target
-	for _, name := range slices.Concat(event, http) {
+	for _, name := range slices.Concat(functions.EventNames(), functions.HTTPNames()) {
 		at := slices.IndexFunc(targets, func(t target) bool { return t.entryPoint == name })
 		if at < 0 {
 			return nil, fmt.Errorf("nothing says how %s is deployed: add it to scripts/internal/deploy/targets.go", name)
