@@ -66,8 +66,10 @@ var rows = []row{
 	{pkg: "internal/firestoreconf", imports: domain},
 	{pkg: "internal/fixture", imports: anything, forTests: true},
 	{pkg: "internal/importer", imports: anything},
+	{pkg: "internal/forget", imports: domain},
 	{pkg: "internal/layering"},
 	{pkg: "internal/localstack", imports: anything},
+	{pkg: "internal/planted", imports: anything, forTests: true},
 	{pkg: "internal/relay", imports: anything},
 	{pkg: "internal/sample", imports: anything},
 

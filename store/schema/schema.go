@@ -21,6 +21,7 @@
 package schema
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hippofire/hippofire/hippo"
@@ -206,6 +207,14 @@ func EpisodeFields(e hippo.Episode) Fields {
 	f := Fields{From: e.From.String(), To: e.To.String(), gist: e.Gist, pointers: list(e.Pointers), Handle: e.Handle}
 	put(f, blocked, e.Blocked)
 	return f
+}
+
+// WithoutPointer is the field of pointers without one of them; false where it is
+// not among them.
+func WithoutPointer(f Fields, id hippo.MemoryID) (Fields, bool) {
+	all := texts[hippo.MemoryID](f, pointers)
+	left := slices.DeleteFunc(slices.Clone(all), func(p hippo.MemoryID) bool { return p == id })
+	return Fields{pointers: list(left)}, len(left) < len(all)
 }
 
 // ParseEpisode reads an episode; false where it does not say which stretch it is
