@@ -64,7 +64,7 @@ func New(config Config, parts Parts) (*App, error) {
 		layout:   layout,
 		store:    parts.Store,
 		log:      parts.Log,
-		hook:     indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
+		hook:     indexhook.New(layout, config.Database, logBatches(reconciler.Reconcile, parts.Log), parts.Log),
 		index:    index,
 		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: tokens.FourChars}),
 		writer:   episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),

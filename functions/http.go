@@ -80,7 +80,7 @@ func (a *App) Turn(ctx context.Context, req TurnRequest) (turnreader.Turn, error
 		l := turn.Ledger
 		a.log.InfoContext(ctx, "turn", "tenant", tenant, "thread", thread, "index", l.Index, "memories", l.Memories, "tokens", l.Tokens,
 			"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "blocked_names", l.BlockedNames,
-			"blocked_pointers", l.BlockedPointers, "blocked_speakers", l.BlockedSpeakers, "milliseconds", l.Milliseconds)
+			"blocked_pointers", l.BlockedPointers, "dropped_pointers", l.DroppedPointers, "blocked_speakers", l.BlockedSpeakers, "milliseconds", l.Milliseconds)
 	}
 	return turn, err
 }

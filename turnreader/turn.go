@@ -104,6 +104,9 @@ type Ledger struct {
 	// BlockedSpeakers messages whose speaker would be shown, did the scan not
 	// refuse them.
 	BlockedPointers int `json:"blocked_pointers"`
+	// DroppedPointers counts pointers of shown lines that lead to no memory that the
+	// list knows.
+	DroppedPointers int `json:"dropped_pointers"`
 	BlockedSpeakers int `json:"blocked_speakers"`
 	// Milliseconds is by stage.
 	Milliseconds map[string]float64 `json:"milliseconds"`
@@ -124,6 +127,7 @@ func (r *Reader) Turn(ctx context.Context, req Request) (Turn, error) {
 		Reads: meter.ByQuery(), Documents: total.Documents, Bytes: total.Bytes, Blocked: w.buffer.Blocked, Milliseconds: w.stages,
 	}
 	turn.Ledger.BlockedPointers, turn.Ledger.BlockedSpeakers = w.buffer.Withheld, w.unnamed
+	turn.Ledger.DroppedPointers = w.buffer.Dropped
 	for _, b := range turn.Blocks {
 		turn.Ledger.Tokens[string(b.Kind)] += b.Tokens
 		turn.Ledger.Tokens["total"] += b.Tokens
