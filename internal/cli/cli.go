@@ -40,6 +40,7 @@ type commands struct {
 	Repair  repairCmd  `cmd:"" help:"Mend or build a tenant's index now."`
 	Forget  forgetCmd  `cmd:"" help:"Delete a tenant, a thread or a memory for good, with everything that was made of it."`
 	Nightly nightlyCmd `cmd:"" help:"Publish the message that Cloud Scheduler publishes every night."`
+	Doctor  doctorCmd  `cmd:"" help:"Look at settings, database, indexes, repairs and versions, and say how to mend what is not well."`
 	Bench   benchCmd   `cmd:"" help:"Measure what the design promises."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

@@ -302,7 +302,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 
 func TestHelpListsEveryCommand(t *testing.T) {
 	out := newCommand(t).ok("--help")
-	for _, name := range []string{"demo", "local", "import", "turn", "ls", "check", "repair", "forget", "nightly", "version"} {
+	for _, name := range []string{"demo", "local", "import", "turn", "ls", "check", "repair", "forget", "doctor", "nightly", "version"} {
 		if !strings.Contains(out, name) {
 			t.Errorf("--help does not name %s", name)
 		}
