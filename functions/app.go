@@ -14,7 +14,7 @@ import (
 	"github.com/hippofire/hippofire/reconcile"
 	"github.com/hippofire/hippofire/repair"
 	"github.com/hippofire/hippofire/repairmsg"
-	"github.com/hippofire/hippofire/tokens"
+	estimate "github.com/hippofire/hippofire/tokens"
 	"github.com/hippofire/hippofire/turnreader"
 )
 
@@ -24,6 +24,7 @@ type App struct {
 	layout hippo.Layout
 	store  hippo.Store
 	log    *slog.Logger
+	tokens *tokens
 
 	hook     *indexhook.Hook
 	index    *turnreader.Index
@@ -49,6 +50,10 @@ func New(config Config, parts Parts) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	tokens, err := newTokens(config)
+	if err != nil {
+		return nil, err
+	}
 	if parts.Publisher == nil {
 		parts.Publisher = repairmsg.Nobody{}
 	}
@@ -64,9 +69,10 @@ func New(config Config, parts Parts) (*App, error) {
 		layout:   layout,
 		store:    parts.Store,
 		log:      parts.Log,
+		tokens:   tokens,
 		hook:     indexhook.New(layout, config.Database, logBatches(reconciler.Reconcile, parts.Log), parts.Log),
 		index:    index,
-		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: tokens.FourChars}),
+		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: estimate.FourChars}),
 		writer:   episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
 		history:  history.New(parts.Store),
 		repairer: repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),

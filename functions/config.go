@@ -37,6 +37,12 @@ type Config struct {
 	Trusted    []string `env:"HIPPOFIRE_TRUSTED_SPEAKERS, default=user,assistant"`
 	CacheBytes int64    `env:"HIPPOFIRE_CACHE_BYTES, default=67108864"`
 
+	// With an audience, callers of the HTTP functions show a token that is for it.
+	TokenAudience string `env:"HIPPOFIRE_TOKEN_AUDIENCE"`
+	TokenIssuer   string `env:"HIPPOFIRE_TOKEN_ISSUER"`
+	TokenKeys     string `env:"HIPPOFIRE_TOKEN_KEYS"`
+	TokenClaim    string `env:"HIPPOFIRE_TOKEN_CLAIM, default=tenant"`
+
 	// TestNoReconcile leaves the index to the document trigger alone. It is for
 	// tests that want to see the trigger work.
 	TestNoReconcile bool `env:"HIPPOFIRE_TEST_NO_RECONCILE"`
@@ -56,6 +62,9 @@ func ConfigFromEnv(ctx context.Context, lookup envconfig.Lookuper) (Config, erro
 		c.Project, _ = lookup.Lookup("GOOGLE_CLOUD_PROJECT")
 	}
 	if _, err := c.Layout(); err != nil {
+		return c, err
+	}
+	if _, err := newTokens(c); err != nil {
 		return c, err
 	}
 	switch {

@@ -41,7 +41,7 @@ func serve[Req, Resp any](w http.ResponseWriter, r *http.Request, answer func(co
 		writeProblem(w, http.StatusMethodNotAllowed, "", "this function takes POST, not "+r.Method)
 		return
 	}
-	r = r.WithContext(traced(r))
+	r = r.WithContext(withToken(traced(r), r))
 	var req Req
 	body, err := readBody(w, r, readWithin)
 	if err == nil {
@@ -99,7 +99,12 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		w.Header().Set("Retry-After", "1")
 	}
-	writeProblem(w, kind.HTTPStatus(), field, detail)
+	status := kind.HTTPStatus()
+	if errors.Is(err, errUnauthenticated) {
+		status = http.StatusUnauthorized
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+	}
+	writeProblem(w, status, field, detail)
 }
 
 func writeProblem(w http.ResponseWriter, status int, field, detail string) {

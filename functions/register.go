@@ -49,6 +49,10 @@ func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (R
 				var none Resp
 				return none, err
 			}
+			if err := app.tokens.admit(ctx, tenantOf(req)); err != nil {
+				var none Resp
+				return none, err
+			}
 			return answer(app, ctx, req)
 		})
 	})
