@@ -37,7 +37,9 @@ type World struct {
 	Store
 	Layout hippo.Layout
 	wire   *firestoredb.WireCounter // nil on the embedded store
-	closes []func() error
+	// Project and Host lead another process to the store; empty on the embedded one.
+	Project, Host string
+	closes        []func() error
 }
 
 // Open makes a World. A Firestore emulator that runs at host is used; where host
@@ -66,6 +68,7 @@ func Open(ctx context.Context, kind localstack.StoreKind, host string) (*World, 
 		return nil, errors.Join(err, w.Close())
 	}
 	w.Store, w.closes = store, append(w.closes, store.Close)
+	w.Project, w.Host = project, host
 	return w, nil
 }
 
