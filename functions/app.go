@@ -6,7 +6,9 @@ package functions
 import (
 	"errors"
 	"log/slog"
+	"time"
 
+	"github.com/hippofire/hippofire/contract"
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/history"
@@ -14,17 +16,18 @@ import (
 	"github.com/hippofire/hippofire/reconcile"
 	"github.com/hippofire/hippofire/repair"
 	"github.com/hippofire/hippofire/repairmsg"
-	estimate "github.com/hippofire/hippofire/tokens"
 	"github.com/hippofire/hippofire/turnreader"
 )
 
 // App is the functions of one process.
 type App struct {
-	config Config
-	layout hippo.Layout
-	store  hippo.Store
-	log    *slog.Logger
-	tokens *tokens
+	config  Config
+	layout  hippo.Layout
+	store   hippo.Store
+	log     *slog.Logger
+	callers *callers
+
+	contracts contract.Set
 
 	hook     *indexhook.Hook
 	index    *turnreader.Index
@@ -41,7 +44,10 @@ type Parts struct {
 	Store     hippo.Store
 	Publisher repairmsg.Publisher
 	Log       *slog.Logger
-	Close     []func() error
+	// Now is the host's clock, which decides how long a run of the repair lasts
+	// and how often one is asked for; nil is time.Now.
+	Now   func() time.Time
+	Close []func() error
 }
 
 // New makes an App. Its error is of kind Invalid.
@@ -50,14 +56,22 @@ func New(config Config, parts Parts) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := newTokens(config)
+	callers, err := newCallers(config)
+	if err != nil {
+		return nil, err
+	}
+	count, err := config.counter()
+	if err != nil {
+		return nil, err
+	}
+	contracts, err := config.contracts()
 	if err != nil {
 		return nil, err
 	}
 	if parts.Publisher == nil {
 		parts.Publisher = repairmsg.Nobody{}
 	}
-	asker := repairmsg.NewAsker(parts.Publisher, nil)
+	asker := repairmsg.NewAsker(parts.Publisher, parts.Now)
 	reconciler := reconcile.New(parts.Store, layout.Naming, asker)
 	recordReconcile := reconciler.Reconcile
 	if config.TestNoReconcile {
@@ -65,18 +79,19 @@ func New(config Config, parts Parts) (*App, error) {
 	}
 	index := turnreader.NewIndex(parts.Store, layout.Naming, asker, config.CacheBytes, parts.Log)
 	return &App{
-		config:   config,
-		layout:   layout,
-		store:    parts.Store,
-		log:      parts.Log,
-		tokens:   tokens,
-		hook:     indexhook.New(layout, config.Database, logBatches(reconciler.Reconcile, parts.Log), parts.Log),
-		index:    index,
-		reader:   turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: estimate.FourChars}),
-		writer:   episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
-		history:  history.New(parts.Store),
-		repairer: repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{}),
-		closers:  parts.Close,
+		config:    config,
+		layout:    layout,
+		store:     parts.Store,
+		log:       parts.Log,
+		callers:   callers,
+		contracts: contracts,
+		hook:      indexhook.New(layout, config.Database, logBatches(reconciler.Reconcile, parts.Log), parts.Log),
+		index:     index,
+		reader:    turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: count, Deadline: config.TurnDeadline}),
+		writer:    episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),
+		history:   history.New(parts.Store),
+		repairer:  repair.New(parts.Store, layout.Naming, reconciler, parts.Publisher, parts.Log, repair.Options{Now: parts.Now}),
+		closers:   parts.Close,
 	}, nil
 }
 

@@ -2,12 +2,19 @@ package functions
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sethvargo/go-envconfig"
 
+	"github.com/hippofire/hippofire/contract"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/tokens"
 )
 
 // Config is what the environment can set. docs/configuration.md describes each
@@ -38,10 +45,13 @@ type Config struct {
 	CacheBytes int64    `env:"HIPPOFIRE_CACHE_BYTES, default=67108864"`
 
 	// With an audience, callers of the HTTP functions show a token that is for it.
-	TokenAudience string `env:"HIPPOFIRE_TOKEN_AUDIENCE"`
-	TokenIssuer   string `env:"HIPPOFIRE_TOKEN_ISSUER"`
-	TokenKeys     string `env:"HIPPOFIRE_TOKEN_KEYS"`
-	TokenClaim    string `env:"HIPPOFIRE_TOKEN_CLAIM, default=tenant"`
+	TokenAudience string        `env:"HIPPOFIRE_TOKEN_AUDIENCE"`
+	TokenIssuer   string        `env:"HIPPOFIRE_TOKEN_ISSUER"`
+	TokenKeys     string        `env:"HIPPOFIRE_TOKEN_KEYS"`
+	TokenClaim    string        `env:"HIPPOFIRE_TOKEN_CLAIM, default=tenant"`
+	Tokenizer     string        `env:"HIPPOFIRE_TOKENIZER, default=chars4"`
+	TurnDeadline  time.Duration `env:"HIPPOFIRE_TURN_DEADLINE, default=5s"`
+	Contracts     string        `env:"HIPPOFIRE_CONTRACTS"`
 
 	// TestNoReconcile leaves the index to the document trigger alone. It is for
 	// tests that want to see the trigger work.
@@ -64,7 +74,7 @@ func ConfigFromEnv(ctx context.Context, lookup envconfig.Lookuper) (Config, erro
 	if _, err := c.Layout(); err != nil {
 		return c, err
 	}
-	if _, err := newTokens(c); err != nil {
+	if _, err := newCallers(c); err != nil {
 		return c, err
 	}
 	switch {
@@ -72,8 +82,42 @@ func ConfigFromEnv(ctx context.Context, lookup envconfig.Lookuper) (Config, erro
 		return c, hippo.Errorf(hippo.Invalid, "HIPPOFIRE_WINDOW", "%d lies outside 1 to %d", c.Window, maxWindow)
 	case c.CacheBytes < 0:
 		return c, hippo.Errorf(hippo.Invalid, "HIPPOFIRE_CACHE_BYTES", "%d is negative", c.CacheBytes)
+	case c.TurnDeadline <= 0:
+		return c, hippo.Errorf(hippo.Invalid, "HIPPOFIRE_TURN_DEADLINE", "%s is no time to wait", c.TurnDeadline)
+	}
+	if _, err := c.counter(); err != nil {
+		return c, err
 	}
 	return c, nil
+}
+
+// counter is the configured tokenizer.
+func (c Config) counter() (tokens.Counter, error) {
+	if c.Tokenizer == "" {
+		return tokens.FourChars, nil
+	}
+	count, err := tokens.ByName(c.Tokenizer)
+	return count, hippo.InField(err, "HIPPOFIRE_TOKENIZER")
+}
+
+// deployedDir is where the Go buildpack leaves the source that was deployed.
+const deployedDir = "serverless_function_source_code"
+
+// contracts reads the configured file of contracts, which can be a part of the
+// deployed source. Its errors are of kind Invalid and name the variable.
+func (c Config) contracts() (contract.Set, error) {
+	if c.Contracts == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.Contracts)
+	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(c.Contracts) {
+		text, err = os.ReadFile(filepath.Join(deployedDir, c.Contracts))
+	}
+	if err != nil {
+		return nil, hippo.InField(hippo.Wrap(hippo.Invalid, err, "reading the contracts"), "HIPPOFIRE_CONTRACTS")
+	}
+	set, err := contract.ParseSet(text)
+	return set, hippo.Under(err, "HIPPOFIRE_CONTRACTS")
 }
 
 // Layout is the layout that the configuration describes. Its errors are of kind

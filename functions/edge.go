@@ -28,6 +28,8 @@ type Problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	Field  string `json:"field,omitempty"`
+	// Figures are the numbers behind a refusal, by name, where there are any.
+	Figures map[string]int `json:"figures,omitempty"`
 }
 
 // edgeLog takes what goes wrong at the edge, where there may be no App yet.
@@ -86,31 +88,33 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = hippo.Errorf(hippo.TooLarge, "", "the body is larger than %d bytes", tooLarge.Limit)
 	}
 	kind := hippo.ErrorKindOf(err)
-	detail, field := err.Error(), ""
+	p := Problem{Status: kind.HTTPStatus(), Detail: err.Error()}
 	var e *hippo.Error
 	if errors.As(err, &e) {
-		field = e.Field
+		p.Field, p.Figures = e.Field, e.Figures
 	}
 	if kind == hippo.Unavailable || kind == hippo.Internal {
 		edgeLog.ErrorContext(r.Context(), "request failed", "path", r.URL.Path, "kind", kind.String(), "error", err)
-		detail = "the store could not be reached or did not answer in time; the same request can be sent again"
+		p.Detail = "the store could not be reached or did not answer in time; the same request can be sent again"
 		if kind == hippo.Internal {
-			detail = "something unforeseen happened; the log says more"
+			p.Detail = "something unforeseen happened; the log says more"
 		}
 		w.Header().Set("Retry-After", "1")
 	}
-	status := kind.HTTPStatus()
 	if errors.Is(err, errUnauthenticated) {
-		status = http.StatusUnauthorized
+		p.Status = http.StatusUnauthorized
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 	}
-	writeProblem(w, status, field, detail)
+	p.write(w)
 }
 
 func writeProblem(w http.ResponseWriter, status int, field, detail string) {
-	writeJSON(w, status, "application/problem+json", Problem{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Field: field,
-	})
+	Problem{Status: status, Field: field, Detail: detail}.write(w)
+}
+
+func (p Problem) write(w http.ResponseWriter) {
+	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
+	writeJSON(w, p.Status, "application/problem+json", p)
 }
 
 func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {

@@ -9,7 +9,6 @@ import (
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/history"
 	"github.com/hippofire/hippofire/textscan"
-	"github.com/hippofire/hippofire/turnreader"
 )
 
 // Message is a message in a request. Its time is text, so that an error can
@@ -53,36 +52,6 @@ func (t ThreadRef) ids() (hippo.TenantID, hippo.ThreadID, error) {
 	}
 	thread, err := hippo.NewThreadID(t.Thread)
 	return tenant, thread, hippo.InField(err, "thread")
-}
-
-// TurnRequest asks for a turn. The message, where given, is the new one.
-type TurnRequest struct {
-	ThreadRef
-	Message *Message `json:"message,omitempty"`
-}
-
-// Turn builds what a model is to see in a turn of a thread.
-func (a *App) Turn(ctx context.Context, req TurnRequest) (turnreader.Turn, error) {
-	tenant, thread, err := req.ids()
-	if err != nil {
-		return turnreader.Turn{}, err
-	}
-	ask := turnreader.Request{Tenant: tenant, Thread: thread}
-	if req.Message != nil {
-		m, err := req.Message.message("message")
-		if err != nil {
-			return turnreader.Turn{}, err
-		}
-		ask.Message = &m
-	}
-	turn, err := a.reader.Turn(ctx, ask)
-	if err == nil {
-		l := turn.Ledger
-		a.log.InfoContext(ctx, "turn", "tenant", tenant, "thread", thread, "index", l.Index, "memories", l.Memories, "tokens", l.Tokens,
-			"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "blocked_names", l.BlockedNames,
-			"blocked_pointers", l.BlockedPointers, "dropped_pointers", l.DroppedPointers, "blocked_speakers", l.BlockedSpeakers, "milliseconds", l.Milliseconds)
-	}
-	return turn, err
 }
 
 // Record records what a memory pass filed.

@@ -5,7 +5,10 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"cloud.google.com/go/pubsub/v2"
@@ -31,31 +34,73 @@ func init() {
 	on("Repair", (*App).Repair)
 }
 
-var httpNames, eventNames []string
+// Endpoint is an HTTP function as its callers see it.
+type Endpoint struct {
+	Name string
+	// Method is the App's method that answers it.
+	Method            string
+	Request, Response reflect.Type
 
-// HTTPNames lists the functions that take a POST of JSON.
-func HTTPNames() []string { return slices.Clone(httpNames) }
+	handler func(get func(context.Context) (*App, error)) http.HandlerFunc
+}
+
+var endpoints []Endpoint
+
+// Endpoints lists the HTTP functions by name.
+func Endpoints() []Endpoint {
+	return slices.SortedFunc(slices.Values(endpoints), func(a, b Endpoint) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// HTTPNames lists the names of the functions that take a POST of JSON.
+func HTTPNames() []string {
+	var names []string
+	for _, e := range Endpoints() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// Handler serves the HTTP functions of one App, each at its name.
+func Handler(app *App) http.Handler {
+	mux := http.NewServeMux()
+	for _, e := range endpoints {
+		mux.Handle("/"+e.Name, e.handler(func(context.Context) (*App, error) { return app, nil }))
+	}
+	return mux
+}
+
+var eventNames []string
 
 // EventNames lists the functions that an event triggers.
 func EventNames() []string { return slices.Clone(eventNames) }
 
 // post registers an HTTP function.
 func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (Resp, error)) {
-	httpNames = append(httpNames, name)
-	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
-		serve(w, r, func(ctx context.Context, req Req) (Resp, error) {
-			app, err := shared.get(ctx)
-			if err != nil {
-				var none Resp
-				return none, err
-			}
-			if err := app.tokens.admit(ctx, tenantOf(req)); err != nil {
-				var none Resp
-				return none, err
-			}
-			return answer(app, ctx, req)
-		})
-	})
+	e := Endpoint{Name: name, Method: methodName(answer), Request: reflect.TypeFor[Req](), Response: reflect.TypeFor[Resp]()}
+	e.handler = func(get func(context.Context) (*App, error)) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			serve(w, r, func(ctx context.Context, req Req) (Resp, error) {
+				app, err := get(ctx)
+				if err != nil {
+					var none Resp
+					return none, err
+				}
+				if err := app.callers.admit(ctx, tenantOf(req)); err != nil {
+					var none Resp
+					return none, err
+				}
+				return answer(app, ctx, req)
+			})
+		}
+	}
+	endpoints = append(endpoints, e)
+	ff.HTTP(name, e.handler(shared.get))
+}
+
+// methodName is the name of a method given as an expression.
+func methodName(f any) string {
+	full := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+	return full[strings.LastIndex(full, ".")+1:]
 }
 
 // on registers an event function.

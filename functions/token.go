@@ -29,22 +29,22 @@ const keysWithin = 5 * time.Second
 // what a good one asks for.
 var errUnauthenticated = errors.New("the request has no token that is accepted")
 
-// tokens verifies who calls, where the configuration asks for it. Nil lets in
+// callers verifies who calls, where the configuration asks for it. Nil lets in
 // whom the platform lets in.
-type tokens struct {
+type callers struct {
 	issuer, audience, claim string
 	keys                    oidc.KeySet
 }
 
-// newTokens reads the configuration; it is nil where tokens are not asked for.
-func newTokens(c Config) (*tokens, error) {
+// newCallers reads the configuration; it is nil where tokens are not asked for.
+func newCallers(c Config) (*callers, error) {
 	if c.TokenAudience == "" {
 		if c.TokenIssuer != "" || c.TokenKeys != "" {
 			return nil, hippo.Errorf(hippo.Invalid, "HIPPOFIRE_TOKEN_AUDIENCE", "is missing: without it no token is looked at")
 		}
 		return nil, nil
 	}
-	t := &tokens{issuer: c.TokenIssuer, audience: c.TokenAudience, claim: c.TokenClaim}
+	t := &callers{issuer: c.TokenIssuer, audience: c.TokenAudience, claim: c.TokenClaim}
 	if t.issuer == "" {
 		t.issuer = googleIssuer
 	}
@@ -66,7 +66,7 @@ func newTokens(c Config) (*tokens, error) {
 // admit refuses a request whose token is not good, or names another tenant than
 // the request. Its errors are of kind Denied, and Unavailable where the keys cannot
 // be read.
-func (t *tokens) admit(ctx context.Context, tenant string) error {
+func (t *callers) admit(ctx context.Context, tenant string) error {
 	if t == nil {
 		return nil
 	}

@@ -26,6 +26,8 @@ const (
 	Unavailable
 	// Denied means that the caller may not do this.
 	Denied
+	// OverBudget means that what may not be cut costs more tokens than there are.
+	OverBudget
 )
 
 // errorKinds is the one table from a kind to what each edge makes of it.
@@ -41,6 +43,7 @@ var errorKinds = map[ErrorKind]struct {
 	Conflict:    {"conflict", http.StatusConflict, false},
 	Unavailable: {"unavailable", http.StatusServiceUnavailable, true},
 	Denied:      {"denied", http.StatusForbidden, false},
+	OverBudget:  {"over budget", http.StatusUnprocessableEntity, false},
 }
 
 // String is the kind's name in plain words.
@@ -54,12 +57,14 @@ func (k ErrorKind) HTTPStatus() int { return errorKinds[k].status }
 func (k ErrorKind) Retry() bool { return errorKinds[k].retry }
 
 // Error is an error of a known kind. Field names the input at fault, as the
-// caller spelled it, and is empty where no single input is.
+// caller spelled it, and is empty where no single input is. Figures are the
+// numbers behind it, by name, where there are any.
 type Error struct {
-	Kind  ErrorKind
-	Field string
-	Msg   string
-	Err   error
+	Kind    ErrorKind
+	Field   string
+	Msg     string
+	Figures map[string]int
+	Err     error
 }
 
 func (e *Error) Error() string {

@@ -22,6 +22,7 @@ func TestEveryKindHasItsLineInTheTable(t *testing.T) {
 		hippo.Conflict:    {"conflict", 409, false},
 		hippo.Unavailable: {"unavailable", 503, true},
 		hippo.Denied:      {"denied", 403, false},
+		hippo.OverBudget:  {"over budget", 422, false},
 	}
 	kinds := 0
 	for kind := hippo.Internal; kind.String() != ""; kind++ {

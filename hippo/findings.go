@@ -37,9 +37,10 @@ type Finding struct {
 	ID MemoryID `json:"id,omitempty"`
 	// Shard is the shard document concerned; empty for Unindexable.
 	Shard string `json:"shard,omitempty"`
-	// WrongShard says that the entry in Shard has to be removed there, as it is
-	// no shard of the memory.
-	WrongShard bool `json:"-"`
+	// Remove says that the entry in Shard has to be removed there whatever the
+	// memory is, because it is no shard of the memory, or its id stands for no
+	// name.
+	Remove bool `json:"-"`
 }
 
 // Range is a part of the memory ids in the order of a scan: behind After, up to
@@ -82,17 +83,18 @@ func Diff(naming Naming, gen Generation, index IndexRead, scan []Entry, in Range
 			}
 			home := gen.ShardOf(id)
 			_, exists := truth[id]
-			switch {
-			case home != s.ID:
+			if home == s.ID && exists || !canBeKey(id) {
+				continue
+			}
+			f := Finding{Type: Orphan, ID: id, Shard: s.ID.String(), Remove: home != s.ID || !naming.Listable(id)}
+			if home != s.ID {
 				stray[id] = true
-				f := Finding{Type: Misplaced, ID: id, Shard: s.ID.String(), WrongShard: true}
+				f.Type = Misplaced
 				if _, _, ok := entry(id); ok {
 					f.Type = Duplicate
 				}
-				findings = append(findings, f)
-			case !exists:
-				findings = append(findings, Finding{Type: Orphan, ID: id, Shard: s.ID.String()})
 			}
+			findings = append(findings, f)
 		}
 	}
 	for id, at := range truth {
@@ -111,6 +113,13 @@ func Diff(naming Naming, gen Generation, index IndexRead, scan []Entry, in Range
 		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Shard, b.Shard))
 	})
 	return findings
+}
+
+// canBeKey says whether an entry of this id can be written at all. One that
+// somebody put there by other ways can be neither removed nor listed, and is
+// passed over.
+func canBeKey(id MemoryID) bool {
+	return len(id) <= MaxEntryKeyBytes && checkDocumentID(string(id), MaxDocumentIDBytes) == nil
 }
 
 // ShardFindings lists what is wrong with a generation's shards as documents.

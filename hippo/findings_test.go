@@ -49,15 +49,16 @@ func TestEachThingThatIsWrongHasItsFinding(t *testing.T) {
 		"missing":   {func(s []hippo.Shard) { delete(s[0].Entries, a) }, []hippo.Finding{{Type: hippo.Missing, ID: a, Shard: "g-000"}}},
 		"stale":     {func(s []hippo.Shard) { s[1].Entries[b] = 3 }, []hippo.Finding{{Type: hippo.Stale, ID: b, Shard: "g-001"}}},
 		"orphan":    {func(s []hippo.Shard) { s[2].Entries[inShard(2)] = 1 }, []hippo.Finding{{Type: hippo.Orphan, ID: inShard(2), Shard: "g-002"}}},
-		"duplicate": {func(s []hippo.Shard) { s[3].Entries[a] = 1 }, []hippo.Finding{{Type: hippo.Duplicate, ID: a, Shard: "g-003", WrongShard: true}}},
-		"misplaced": {func(s []hippo.Shard) { delete(s[0].Entries, a); s[3].Entries[a] = 1 }, []hippo.Finding{{Type: hippo.Misplaced, ID: a, Shard: "g-003", WrongShard: true}}},
+		"duplicate": {func(s []hippo.Shard) { s[3].Entries[a] = 1 }, []hippo.Finding{{Type: hippo.Duplicate, ID: a, Shard: "g-003", Remove: true}}},
+		"misplaced": {func(s []hippo.Shard) { delete(s[0].Entries, a); s[3].Entries[a] = 1 }, []hippo.Finding{{Type: hippo.Misplaced, ID: a, Shard: "g-003", Remove: true}}},
 		"misplaced twice": {func(s []hippo.Shard) { delete(s[0].Entries, a); s[1].Entries[a] = 1; s[3].Entries[a] = 1 }, []hippo.Finding{
-			{Type: hippo.Misplaced, ID: a, Shard: "g-001", WrongShard: true}, {Type: hippo.Misplaced, ID: a, Shard: "g-003", WrongShard: true}}},
-		"misplaced, of no memory": {func(s []hippo.Shard) { s[3].Entries[inShard(2)] = 1 }, []hippo.Finding{{Type: hippo.Misplaced, ID: inShard(2), Shard: "g-003", WrongShard: true}}},
+			{Type: hippo.Misplaced, ID: a, Shard: "g-001", Remove: true}, {Type: hippo.Misplaced, ID: a, Shard: "g-003", Remove: true}}},
+		"misplaced, of no memory": {func(s []hippo.Shard) { s[3].Entries[inShard(2)] = 1 }, []hippo.Finding{{Type: hippo.Misplaced, ID: inShard(2), Shard: "g-003", Remove: true}}},
 		"an entry that cannot be listed": {func(s []hippo.Shard) { s[gen.ShardOf("no base64!").N].Entries["no base64!"] = 1 }, []hippo.Finding{
-			{Type: hippo.Orphan, ID: "no base64!", Shard: gen.ShardOf("no base64!").String()}}},
+			{Type: hippo.Orphan, ID: "no base64!", Shard: gen.ShardOf("no base64!").String(), Remove: true}}},
+		"an entry that can be neither listed nor removed": {func(s []hippo.Shard) { s[gen.ShardOf("a/b").N].Entries["a/b"] = 1 }, nil},
 		"stale beside a duplicate": {func(s []hippo.Shard) { s[0].Entries[a] = 9; s[3].Entries[a] = 1 }, []hippo.Finding{
-			{Type: hippo.Duplicate, ID: a, Shard: "g-003", WrongShard: true}, {Type: hippo.Stale, ID: a, Shard: "g-000"}}},
+			{Type: hippo.Duplicate, ID: a, Shard: "g-003", Remove: true}, {Type: hippo.Stale, ID: a, Shard: "g-000"}}},
 	} {
 		index := right(scan)
 		c.spoil(index.Shards)
@@ -163,7 +164,7 @@ func byShard(index hippo.IndexRead) map[int]map[hippo.MemoryID]hippo.Micros {
 func mend(index hippo.IndexRead, scan []hippo.Entry, found []hippo.Finding) {
 	truth := right(scan)
 	for _, f := range found {
-		if f.WrongShard {
+		if f.Remove {
 			shard, _ := hippo.ParseShardID(f.Shard)
 			delete(index.Shards[shard.N].Entries, f.ID)
 		}

@@ -161,6 +161,16 @@ func (m Meta) Named() []Generation {
 	return named
 }
 
+// Names says whether a shard is one of the generations that meta names.
+func (m Meta) Names(s ShardID) bool {
+	for _, g := range m.Named() {
+		if g.ID == s.Gen && s.N < g.Shards {
+			return true
+		}
+	}
+	return false
+}
+
 // Shard is one shard document as it was read.
 type Shard struct {
 	ID      ShardID

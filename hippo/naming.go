@@ -58,7 +58,7 @@ func (n Naming) ID(name string) (MemoryID, error) {
 
 // Name is the name a memory id stands for; false where the id is not listable.
 func (n Naming) Name(id MemoryID) (string, bool) {
-	if len(id) > MaxEntryKeyBytes || checkDocumentID(string(id), MaxDocumentIDBytes) != nil {
+	if !canBeKey(id) {
 		return "", false
 	}
 	if n == Plain {

@@ -68,7 +68,9 @@ type IndexStore interface {
 	// Meta reads meta; one that does not exist is the zero value.
 	Meta(ctx context.Context, tenant TenantID) (Meta, error)
 	// ReadIndex reads the whole index, meta and every shard of every generation,
-	// in one query of one snapshot.
+	// in one query of one snapshot. A shard that ReadIndexSince would not find,
+	// because somebody spoilt the fields that it asks for, is left out, and such a
+	// meta names no generation.
 	ReadIndex(ctx context.Context, tenant TenantID) (IndexRead, error)
 	// ReadIndexSince reads meta and those shards of gen whose Rev is greater than
 	// the one seen, given by shard number. Meta is read even where no shard
@@ -95,8 +97,8 @@ type IndexStore interface {
 	// PromoteGeneration makes Next the Current and names no Next. Where meta is
 	// no longer as it was read, it is Conflict and nothing changes.
 	PromoteGeneration(ctx context.Context, tenant TenantID, read Meta) (Meta, error)
-	// SweepIndex deletes the shards of generations that meta, in the snapshot in
-	// which they were listed, does not name, and tells how many.
+	// SweepIndex deletes the shards that meta, in the snapshot in which they were
+	// listed, does not name, and tells how many.
 	SweepIndex(ctx context.Context, tenant TenantID) (int, error)
 }
 

@@ -179,10 +179,10 @@ func (s *search) ranked() []hippo.Message {
 	return list
 }
 
-// What ranks hits: how much rarer than a message in a thousand a term counts, and
-// how much a long message loses.
+// What ranks hits: a term that as many messages have counts for little, and a
+// message loses with each term it has.
 const (
-	commonThread  = 1000
+	commonThread  = 300
 	lengthPenalty = 0.01
 )
 
@@ -203,48 +203,23 @@ func (s *search) weight(term string) float64 {
 func (s *search) show(ctx context.Context, ranked []hippo.Message) ([]Hit, error) {
 	hits := []Hit{}
 	shown := make(map[hippo.MessageID]bool)
-	for left := maxHits; left > 0 && len(hits) < s.limit; {
-		var wave []hippo.Message
-		for len(ranked) > 0 && len(wave) < min(left, s.limit-len(hits)) {
-			if !shown[ranked[0].ID] {
-				wave = append(wave, ranked[0])
-			}
-			ranked = ranked[1:]
-		}
-		if len(wave) == 0 {
+	for _, m := range ranked {
+		if len(hits) == s.limit {
 			break
 		}
-		left -= len(wave)
-		surrounded, err := s.surround(ctx, wave)
+		if shown[m.ID] {
+			continue
+		}
+		before, after, err := s.around(ctx, m)
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range surrounded {
-			if shown[h.Message.ID] {
-				continue
-			}
-			hits = append(hits, h)
-			shown[h.Message.ID] = true
-			for _, m := range slices.Concat(h.Before, h.After) {
-				shown[m.ID] = true
-			}
+		hits = append(hits, s.hit(m, before, after))
+		for _, beside := range slices.Concat(before, after) {
+			shown[beside.ID] = true
 		}
 	}
 	return hits, nil
-}
-
-// surround reads what stands around messages.
-func (s *search) surround(ctx context.Context, messages []hippo.Message) ([]Hit, error) {
-	hits := make([]Hit, len(messages))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, m := range messages {
-		group.Go(func() error {
-			before, after, err := s.around(ctx, m)
-			hits[i] = s.hit(m, before, after)
-			return err
-		})
-	}
-	return hits, group.Wait()
 }
 
 // around gives the messages before and behind one, each oldest first.
@@ -257,13 +232,17 @@ func (s *search) around(ctx context.Context, m hippo.Message) (before, after []h
 		slices.Reverse(after)
 		return before, after, nil
 	}
-	before, err = s.store.MessagesBefore(ctx, s.tenant, s.thread, m.Position(), around)
-	if err != nil {
-		return nil, nil, err
-	}
-	slices.Reverse(before)
-	after, err = s.store.MessagesIn(ctx, s.tenant, s.thread, hippo.Stretch{From: m.Position(), To: threadEnd}, m.Position(), around)
-	return before, after, err
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		before, err = s.store.MessagesBefore(both, s.tenant, s.thread, m.Position(), around)
+		slices.Reverse(before)
+		return err
+	})
+	group.Go(func() (err error) {
+		after, err = s.store.MessagesIn(both, s.tenant, s.thread, hippo.Stretch{From: m.Position(), To: threadEnd}, m.Position(), around)
+		return err
+	})
+	return before, after, group.Wait()
 }
 
 // hit shows a message and those around it. Of a long message it shows the part

@@ -77,8 +77,9 @@ func textOf(m hippo.Message) string {
 	return strings.Join(parts, "\n")
 }
 
-// Terms are the search terms with which a message is to be stored.
-func Terms(m hippo.Message) []string { return terms.Of(textOf(m)) }
+// Terms are the search terms with which a message is to be stored: of who says it
+// and of what it says.
+func Terms(m hippo.Message) []string { return terms.Of(m.Speaker + " " + textOf(m)) }
 
 // termsOf are a message's terms, also of one that was stored without.
 func termsOf(m hippo.Message) []string {

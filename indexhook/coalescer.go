@@ -8,19 +8,24 @@ import (
 	"github.com/hippofire/hippofire/hippo"
 )
 
-// How long and how many ids a batch collects, and how long it may take to write
-// them. A lane whose previous batch is being written collects until that is done.
+// How long a tenant's events are collected, how many ids go into a batch, and how
+// long it may take to write one.
 //
-// A batch closes when nothing came for its tenant within collectFor, and not that
-// long after it opened: while a backlog is being delivered, the events that will
+// Collecting ends when nothing came for the tenant within collectFor, and not that
+// long after the first: while a backlog is being delivered, the events that will
 // come stand in queues before this process, and how fast they get here depends on
-// how busy it is. With 500 requests open on two busy cores, batches of a fixed 25
-// ms held 17 to 42 ids; those of this rule hold some 60, which is all that 500
-// requests can give each of 8 shards. maxCollect bounds what a steady stream of
-// events pays for that in time.
+// how busy it is. maxCollect bounds what a steady stream of events pays in time;
+// more than 40 a second for one tenant is an import, which can pay it.
+//
+// All of a tenant's lanes are then written at once, and none again before all are
+// done: an event whose batch is being written cannot be in another lane's next
+// batch, so that lanes which take turns share with each other what is under way.
+// Measured with 500 requests open on two busy cores, batches of a fixed 25 ms held
+// 17 to 42 ids, lanes that wait for quiet but not for each other 42 to 59, and
+// these some 60, which is all that 500 requests can give each of 8 shards.
 const (
 	collectFor   = 25 * time.Millisecond
-	maxCollect   = 400 * time.Millisecond
+	maxCollect   = time.Second
 	maxBatch     = 500
 	batchTimeout = 60 * time.Second
 )
@@ -46,24 +51,21 @@ type Coalescer struct {
 
 // tenant is one for which something is being collected or written.
 type tenant struct {
-	// last is when the latest id came.
-	last  time.Time
-	lanes map[int]*lane
-}
-
-// lane is a queue of batches, of which the last is open.
-type lane struct {
-	queue []*batch
+	// first and last are when collecting began and when the latest id came. first
+	// is zero while nothing is collected.
+	first, last time.Time
+	// lanes are queues of batches, of which the last is open.
+	lanes map[int][]*batch
+	// full holds a value once a batch is full.
+	full chan struct{}
 }
 
 // batch is a set of ids that are written together. errs and done are read after
-// done is closed, ids not after it left the queue.
+// done is closed, ids not after it was taken.
 type batch struct {
-	opened time.Time
-	ids    map[hippo.MemoryID]bool
-	errs   map[hippo.MemoryID]error
-	// full is closed when the batch takes no more, done when it has been written.
-	full, done chan struct{}
+	ids  map[hippo.MemoryID]bool
+	errs map[hippo.MemoryID]error
+	done chan struct{}
 }
 
 // NewCoalescer makes a Coalescer that writes through reconcile.
@@ -84,79 +86,111 @@ func (c *Coalescer) Add(ctx context.Context, tenant hippo.TenantID, id hippo.Mem
 	}
 }
 
-// join adds an id to its lane's open batch, and starts the lane where it rests.
+// join adds an id to its lane's open batch, and sets a tenant that rests to work.
 func (c *Coalescer) join(of hippo.TenantID, id hippo.MemoryID) *batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.tenants[of]
 	if t == nil {
-		t = &tenant{lanes: make(map[int]*lane)}
+		t = &tenant{lanes: make(map[int][]*batch), full: make(chan struct{}, 1)}
 		c.tenants[of] = t
+		go c.run(of, t)
 	}
 	t.last = time.Now()
+	if t.first.IsZero() {
+		t.first = t.last
+	}
 	n := lanes.ShardOf(id).N
-	l := t.lanes[n]
-	if l == nil {
-		l = &lane{}
-		t.lanes[n] = l
-		go c.run(of, n)
+	queue := t.lanes[n]
+	if len(queue) == 0 || len(queue[len(queue)-1].ids) == maxBatch {
+		queue = append(queue, &batch{ids: make(map[hippo.MemoryID]bool), done: make(chan struct{})})
+		t.lanes[n] = queue
 	}
-	b := l.open(t.last)
+	b := queue[len(queue)-1]
 	if b.ids[id] = true; len(b.ids) == maxBatch {
-		close(b.full)
+		t.hurry()
 	}
 	return b
 }
 
-// open is the lane's open batch.
-func (l *lane) open(now time.Time) *batch {
-	if n := len(l.queue); n > 0 && len(l.queue[n-1].ids) < maxBatch {
-		return l.queue[n-1]
+// hurry ends the collecting.
+func (t *tenant) hurry() {
+	select {
+	case t.full <- struct{}{}:
+	default:
 	}
-	b := &batch{opened: now, ids: make(map[hippo.MemoryID]bool), full: make(chan struct{}), done: make(chan struct{})}
-	l.queue = append(l.queue, b)
-	return b
 }
 
-// run writes a lane's batches one after the other and ends with the last.
-func (c *Coalescer) run(of hippo.TenantID, n int) {
+// run writes a tenant's batches, one of each lane at a time, and ends with the
+// last.
+func (c *Coalescer) run(of hippo.TenantID, t *tenant) {
 	for {
-		b, wait := c.next(of, n)
-		switch {
-		case b == nil:
+		c.collect(t)
+		batches := c.take(of, t)
+		if len(batches) == 0 {
 			return
-		case wait > 0:
-			select {
-			case <-time.After(wait):
-			case <-b.full:
-			}
-		default:
-			c.write(of, b)
-			close(b.done)
 		}
+		var all sync.WaitGroup
+		for _, b := range batches {
+			all.Go(func() {
+				c.write(of, b)
+				close(b.done)
+			})
+		}
+		all.Wait()
+		c.collectAnew(t)
 	}
 }
 
-// next is a lane's first batch and how long it goes on collecting. One that does
-// not is closed and taken. Where there is none the lane is taken away.
-func (c *Coalescer) next(of hippo.TenantID, n int) (*batch, time.Duration) {
+// collectAnew begins the collecting again after a write, for what came meanwhile:
+// those who were acknowledged now send what they had held back.
+func (c *Coalescer) collectAnew(t *tenant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.tenants[of]
-	l := t.lanes[n]
-	if len(l.queue) == 0 {
-		if delete(t.lanes, n); len(t.lanes) == 0 {
-			delete(c.tenants, of)
+	if !t.first.IsZero() {
+		t.first = time.Now()
+		t.last = t.first
+	}
+}
+
+// collect returns when the tenant's batches are to be closed. It does not wait
+// where there are none.
+func (c *Coalescer) collect(t *tenant) {
+	for {
+		c.mu.Lock()
+		wait := min(time.Until(t.last.Add(collectFor)), time.Until(t.first.Add(maxCollect)))
+		c.mu.Unlock()
+		if wait <= 0 {
+			return
 		}
-		return nil, 0
+		select {
+		case <-time.After(wait):
+		case <-t.full:
+			return
+		}
 	}
-	b := l.queue[0]
-	wait := min(time.Until(t.last.Add(collectFor)), time.Until(b.opened.Add(maxCollect)))
-	if wait > 0 && len(b.ids) < maxBatch {
-		return b, wait
+}
+
+// take closes the first batch of each lane and takes it. Where there is none it
+// lets the tenant rest.
+func (c *Coalescer) take(of hippo.TenantID, t *tenant) []*batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var taken []*batch
+	t.first = time.Time{}
+	for n, queue := range t.lanes {
+		taken = append(taken, queue[0])
+		if t.lanes[n] = queue[1:]; len(queue) == 1 {
+			delete(t.lanes, n)
+			continue
+		}
+		t.first = t.last
+		t.hurry() // the next one is full, or waited for one that was
 	}
-	l.queue = l.queue[1:]
-	return b, 0
+	if len(taken) == 0 {
+		delete(c.tenants, of)
+	}
+	return taken
 }
 
 func (c *Coalescer) write(tenant hippo.TenantID, b *batch) {

@@ -174,7 +174,7 @@ func TestBatchCollectsWhileEventsComeAndNotForEver(t *testing.T) {
 		c := NewCoalescer(r.reconcile)
 		var wg sync.WaitGroup
 		start := time.Now()
-		for _, id := range sameLane(100) {
+		for _, id := range sameLane(150) {
 			wg.Go(func() { c.Add(context.Background(), "t", id) })
 			time.Sleep(10 * time.Millisecond)
 		}

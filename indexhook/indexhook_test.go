@@ -2,10 +2,13 @@ package indexhook_test
 
 import (
 	"bytes"
+	"context"
+	"encoding/base64"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hippofire/hippofire/docevent"
@@ -51,14 +54,91 @@ func TestVersionsOfOneMemoryDelivered51324(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		h := newHook(f)
 		gen := f.EmptyIndex()
-		// What the event says never counts, so that five deliveries at any time
-		// end with the memory as it is.
-		f.SaveMemories("pages/a", "pages/a", "pages/a")
-		h.deliver("pages/a")
-		f.SaveMemories("pages/a", "pages/a")
-		for range 4 {
-			h.deliver("pages/a")
+		id := f.ID("pages/a")
+		var versions [][]byte
+		for range 5 {
+			f.SaveMemories("pages/a")
+			times, err := f.Direct.MemoryTimes(t.Context(), fixture.Tenant, []hippo.MemoryID{id})
+			f.Must(err)
+			data, err := docevent.Change{Project: "p", Database: "(default)", Path: h.memoryPath("pages/a"), UpdatedAt: times[id].Time()}.Encode()
+			f.Must(err)
+			versions = append(versions, data)
 		}
+		for _, version := range []int{5, 1, 3, 2, 4} {
+			f.Must(h.hook.Handle(t.Context(), "e", versions[version-1]))
+			f.WantEqual(gen)
+		}
+	})
+}
+
+func TestOneEventSevenTimesAtOnce(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		h := newHook(f)
+		gen := f.EmptyIndex()
+		f.SaveMemories("pages/a")
+		var writes atomic.Int32
+		f.Fault.Before = func(_ context.Context, method string) error {
+			if method == "WriteEntries" {
+				writes.Add(1)
+			}
+			return nil
+		}
+		var wg sync.WaitGroup
+		for range 7 {
+			wg.Go(func() { h.deliver("pages/a") })
+		}
+		wg.Wait()
+		f.WantEqual(gen)
+		if n := writes.Load(); n > 7 {
+			t.Errorf("%d writes", n)
+		}
+	})
+}
+
+func TestEventThatArrivesWhileABatchWithTheSameIdIsCommitting(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		h := newHook(f)
+		gen := f.EmptyIndex()
+		f.SaveMemories("pages/a")
+		committed, release := make(chan struct{}), make(chan struct{})
+		var writes atomic.Int32
+		f.Fault.After = func(_ context.Context, method string) error {
+			if method == "WriteEntries" && writes.Add(1) == 1 {
+				close(committed)
+				<-release
+			}
+			return nil
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { h.deliver("pages/a") })
+		<-committed // the batch has read and written the first version
+		f.SaveMemories("pages/a")
+		wg.Go(func() { h.deliver("pages/a") })
+		close(release)
+		wg.Wait()
+		f.WantEqual(gen)
+	})
+}
+
+func TestOneBadIdAmongFiftyGoodOnesInOneCommit(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		gen := f.EmptyIndex()
+		names := fixture.Names(50)
+		ids := append(f.SaveMemories(names...), "__x__")
+		// No check stands before the store here, so that one id fails the commit of
+		// all that are with it.
+		c := indexhook.NewCoalescer(func(ctx context.Context, tenant hippo.TenantID, ids []hippo.MemoryID) error {
+			return f.Direct.WriteEntries(ctx, tenant, gen.Place(ids))
+		})
+		var wg sync.WaitGroup
+		for _, id := range ids {
+			wg.Go(func() {
+				if err := c.Add(t.Context(), fixture.Tenant, id); (id == "__x__") != hippo.IsKind(err, hippo.Invalid) {
+					t.Errorf("%s: %v", id, err)
+				}
+			})
+		}
+		wg.Wait()
 		f.WantEqual(gen)
 	})
 }
@@ -119,35 +199,48 @@ func TestShuffledAndDoubledEventsOfManyWritersConverge(t *testing.T) {
 }
 
 func TestEventsThatCanNeverBeIndexedAreLoggedAndAcknowledged(t *testing.T) {
-	f := fixture.Embedded(t)
-	h := newHook(f)
-	gen := f.EmptyIndex()
-	other, err := docevent.Change{Project: "p", Database: "other", Path: h.memoryPath("pages/a")}.Encode()
-	f.Must(err)
-	nothing, err := docevent.Encode(nil, nil)
-	f.Must(err)
-	for name, payload := range map[string][]byte{
-		"no documents":                  nothing,
-		"ff ff ff":                      {0xff, 0xff, 0xff},
-		"another schema":                []byte(`{"message":{"data":""}}`),
-		"from inside the index":         h.payload("tenants/t/memory_index/meta"),
-		"from an episode":               h.payload("tenants/t/threads/th/episodes/e"),
-		"a sub-collection of a memory":  h.payload(h.memoryPath("pages/a") + "/versions/1"),
-		"another database":              other,
-		"an id that stands for no name": h.payload("tenants/t/memories/1865_v3.1"),
-		"QR beside QQ":                  h.payload("tenants/t/memories/QR"),
-		"an id of 1,500 bytes":          h.payload("tenants/t/memories/" + strings.Repeat("Q", 1500)),
-		"a tenant that escapes":         h.payload("tenants/a..b/memories/QQ"),
-	} {
-		h.log.Reset()
-		if err := h.hook.Handle(t.Context(), "event-1", payload); err != nil {
-			t.Errorf("%s: %v, want it acknowledged", name, err)
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		h := newHook(f)
+		gen := f.EmptyIndex()
+		f.SaveMemories("pages/a")
+		h.deliver("pages/a")
+		tenant := string(fixture.Tenant)
+		other, err := docevent.Change{Project: "p", Database: "other", Path: h.memoryPath("pages/a")}.Encode()
+		f.Must(err)
+		nothing, err := docevent.Encode(nil, nil)
+		f.Must(err)
+		memory := func(tenant, id string) []byte { return h.payload(hippo.Fill(f.Layout.Paths.Memory, tenant, id)) }
+		for name, payload := range map[string][]byte{
+			"an event without documents":              nothing,
+			"payload ff ff ff":                        {0xff, 0xff, 0xff},
+			"a payload of another schema":             []byte(`{"message":{"data":""}}`),
+			"an event from inside the index":          h.payload(hippo.Fill(f.Layout.Paths.Index, tenant, "meta")),
+			"an event from a shard":                   h.payload(hippo.Fill(f.Layout.Paths.Index, tenant, gen.ShardIDs()[0].String())),
+			"an event from an episode":                h.payload(hippo.Fill(f.Layout.Paths.Episode, tenant, "th", "e")),
+			"an event from a memory's sub-collection": h.payload(h.memoryPath("pages/a") + "/versions/1"),
+			"an event from another database":          other,
+			"an id that stands for no name":           memory(tenant, "1865_v3.1"),
+			"QR beside QQ":                            memory(tenant, "QR"),
+			"an id of 1,500 bytes":                    memory(tenant, strings.Repeat("Q", 1500)),
+			"a tenant that escapes":                   memory("a..b", "QQ"),
+		} {
+			t.Run(name, func(t *testing.T) {
+				h.log.Reset()
+				calls := 0
+				f.Fault.Before = f.Count(&calls)
+				if err := h.hook.Handle(t.Context(), "event-1", payload); err != nil {
+					t.Errorf("%v, want it acknowledged", err)
+				}
+				if !strings.Contains(h.log.String(), "event-1") {
+					t.Errorf("the log does not name the event: %q", h.log)
+				}
+				if calls > 0 {
+					t.Errorf("%d calls of the store", calls)
+				}
+			})
 		}
-		if !strings.Contains(h.log.String(), "event-1") {
-			t.Errorf("%s: the log does not name the event: %q", name, h.log)
-		}
-	}
-	f.WantEqual(gen)
+		f.WantEqual(gen)
+	})
 }
 
 func TestNamesOfEveryShapeAreIndexed(t *testing.T) {
@@ -166,18 +259,38 @@ func TestNamesOfEveryShapeAreIndexed(t *testing.T) {
 	})
 }
 
-func TestPassingFailureAsksForTheEventAgain(t *testing.T) {
-	f := fixture.Embedded(t)
-	h := newHook(f)
-	gen := f.EmptyIndex()
-	f.SaveMemories("pages/a")
-	f.Fault.Before = f.FailAll("WriteEntries", hippo.Errorf(hippo.Unavailable, "", "all attempts aborted"))
-	if err := h.hook.Handle(t.Context(), "e", h.payload(h.memoryPath("pages/a"))); !hippo.IsKind(err, hippo.Unavailable) {
-		t.Errorf("got %v, want unavailable", err)
-	}
-	f.Fault.Before = nil
-	h.deliver("pages/a")
-	f.WantEqual(gen)
+func TestDocumentIdsThatStandForNoNameAreInNoIndexAndReported(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		h := newHook(f)
+		gen := f.EmptyIndex()
+		tooLong := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("n", 1120)))
+		odd := []hippo.MemoryID{"1865_v3.1", "QR", hippo.MemoryID(strings.Repeat("Q", 1500)), hippo.MemoryID(tooLong)}
+		f.SaveMemories("A") // its id is QQ
+		h.deliver("A")
+		for _, id := range odd {
+			f.PutMemory(id, map[string]any{"name": "a name", "content": "text"})
+			f.Must(h.hook.Handle(t.Context(), "e", h.payload(hippo.Fill(f.Layout.Paths.Memory, string(fixture.Tenant), string(id)))))
+		}
+		f.WantEqualBut(gen, hippo.Unindexable)
+		if n := len(f.Findings(gen)); n != len(odd) {
+			t.Errorf("%d findings, want one for each of %d ids", n, len(odd))
+		}
+	})
+}
+
+func TestAllTransactionAttemptsAborted(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		h := newHook(f)
+		gen := f.EmptyIndex()
+		f.SaveMemories("pages/a")
+		f.Fault.Before = f.FailAll("WriteEntries", hippo.Errorf(hippo.Unavailable, "", "all attempts aborted"))
+		if err := h.hook.Handle(t.Context(), "e", h.payload(h.memoryPath("pages/a"))); !hippo.IsKind(err, hippo.Unavailable) {
+			t.Errorf("got %v, want unavailable, which asks for the event again", err)
+		}
+		f.Fault.Before = nil
+		h.deliver("pages/a")
+		f.WantEqual(gen)
+	})
 }
 
 func TestCommitAppliedButReportedCancelledIsDoneAgain(t *testing.T) {

@@ -42,11 +42,12 @@ type Reconciler struct {
 	store  hippo.IndexStore
 	naming hippo.Naming
 	asker  Asker
+	sizes  *sizes
 }
 
 // New makes a Reconciler over a store, which asks for repairs through asker.
 func New(store hippo.IndexStore, naming hippo.Naming, asker Asker) *Reconciler {
-	return &Reconciler{store: store, naming: naming, asker: asker}
+	return &Reconciler{store: store, naming: naming, asker: asker, sizes: newSizes()}
 }
 
 // Reconcile makes the entries of the named memories equal to what the store
@@ -122,7 +123,11 @@ func (c *call) round(ctx context.Context) error {
 		c.left = nil
 		return nil
 	}
-	c.left, err = c.writeAll(ctx, c.tenant, gens, c.left)
+	asked := c.left
+	c.left, err = c.writeAll(ctx, c.tenant, gens, asked)
+	if meta.Next.IsZero() {
+		c.watch(ctx, c.tenant, meta.Current, without(asked, c.left))
+	}
 	if !errors.Is(err, hippo.ErrShardMissing) {
 		return err
 	}

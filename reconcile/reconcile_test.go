@@ -139,6 +139,69 @@ func TestMetaThatMovesBetweenReadAndWriteIsFollowed(t *testing.T) {
 	})
 }
 
+// rebuild fills a new generation, as a builder does, points meta at it and sweeps.
+func rebuild(f *fixture.Fixture, shards int) {
+	f.Helper()
+	next := f.Announce(hippo.IndexVersion, shards)
+	entries, err := f.Direct.ScanEntries(f.Context(), fixture.Tenant, "", 0)
+	f.Must(err)
+	var ids []hippo.MemoryID
+	for _, e := range entries {
+		ids = append(ids, e.ID)
+	}
+	f.Must(reconciler(f).ReconcileInto(f.Context(), fixture.Tenant, next, ids))
+	f.Promote()
+	_, err = f.Direct.SweepIndex(f.Context(), fixture.Tenant)
+	f.Must(err)
+}
+
+func TestMetaChangesWhile64ReconcilesRun(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.EmptyIndex()
+		names := fixture.Names(64)
+		f.SaveMemories(names...)
+		var wg sync.WaitGroup
+		done := make(chan struct{})
+		for _, name := range names {
+			wg.Go(func() {
+				id := f.ID(name)
+				for round := 0; ; round++ {
+					var err error
+					if round%3 == 2 {
+						err = f.Direct.DeleteMemory(t.Context(), fixture.Tenant, id)
+					} else {
+						err = f.Direct.SaveMemory(t.Context(), fixture.Tenant, hippo.Memory{ID: id, Name: name})
+					}
+					if err == nil {
+						err = reconciler(f).Reconcile(t.Context(), fixture.Tenant, []hippo.MemoryID{id})
+					}
+					// So many changes of meta under one call are possible here, and its
+					// event would be delivered again.
+					if err != nil && !hippo.IsKind(err, hippo.Unavailable) {
+						t.Error(err)
+					}
+					select {
+					case <-done:
+						if err == nil {
+							return
+						}
+					default:
+					}
+				}
+			})
+		}
+		for i := range 6 {
+			rebuild(f, 8+8*(i%2))
+		}
+		close(done)
+		wg.Wait()
+		f.WantEqual(f.Meta().Current)
+		if causes := f.Asked.Causes(); len(causes) > 0 {
+			t.Errorf("asked for %v although no shard was lost", causes)
+		}
+	})
+}
+
 func TestPassingFailuresAreRetriedAndBounded(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		gen := f.EmptyIndex()

@@ -7,46 +7,49 @@ import (
 	"github.com/hippofire/hippofire/hippo"
 )
 
-// maxBuilds bounds how often one message begins a generation anew, because the
-// one it was filling lost a shard.
-const maxBuilds = 3
-
-// typicalEntryBytes is what an entry is taken to need before any has been seen: an
-// id of 91 bytes, the base64url form of a name of 68.
-const typicalEntryBytes = 100
-
 // build fills a generation, points meta at it, and deletes what is left over. It
 // carries on the one that meta names as next where that is whole, and begins one
-// where there is none, a shard of it is missing, or one was too small.
-func (w *run) build(ctx context.Context, index hippo.IndexRead) error {
-	atLeast := 0
-	for range maxBuilds {
-		meta := index.Meta
-		if meta.Next.IsZero() || missesShard(meta.Next, index) || meta.Next.Shards < atLeast || meta.Next.Version < hippo.IndexVersion {
-			var err error
-			meta, err = w.begin(ctx, index, atLeast)
-			if hippo.IsKind(err, hippo.Conflict) {
-				return nil // another builder was first; it does what this one would
-			}
-			if err != nil {
-				return err
-			}
+// where there is none, a shard of it is missing, or it was too small. Whatever
+// step it ends at, whoever takes the message next carries on from there.
+func (w *run) build(ctx context.Context, index hippo.IndexRead) (again bool, err error) {
+	next := index.Meta.Next
+	if next.IsZero() || missesShard(next, index) || next.Shards < w.atLeast || next.Version < hippo.IndexVersion {
+		next, err = w.begin(ctx, index)
+		if hippo.IsKind(err, hippo.Conflict) {
+			return w.lost(ctx)
 		}
-		done, err := w.fill(ctx, meta.Next)
-		switch {
-		case errors.Is(err, hippo.ErrShardFull):
-			atLeast = 2 * meta.Next.Shards
-		case errors.Is(err, hippo.ErrShardMissing):
-		case err != nil || !done:
-			return err
-		default:
-			return w.promote(ctx, meta.Next)
-		}
-		if index, err = w.store.ReadIndex(ctx, w.message.Tenant); err != nil {
-			return err
+		if err != nil {
+			return false, err
 		}
 	}
-	return hippo.Errorf(hippo.Unavailable, "", "the index of %s was begun %d times and is still not built", w.message.Tenant, maxBuilds)
+	done, err := w.fill(ctx, next)
+	switch {
+	case errors.Is(err, hippo.ErrShardFull):
+		w.atLeast = 2 * next.Shards
+		return true, nil
+	case errors.Is(err, hippo.ErrShardMissing), errors.Is(err, errTaken):
+		return w.lost(ctx)
+	case err != nil || !done:
+		return false, err
+	}
+	return w.promote(ctx, next)
+}
+
+// errTaken says that meta does not name the generation that is being filled any
+// more.
+var errTaken = errors.New("another builder has taken over")
+
+// lost decides what to do where a generation could not be begun or filled. A
+// whole one that another builder has named since then is left to that builder,
+// whose scan sees whatever this one's would have; else somebody has to look
+// again.
+func (w *run) lost(ctx context.Context) (again bool, err error) {
+	index, err := w.store.ReadIndex(ctx, w.message.Tenant)
+	if err != nil {
+		return false, err
+	}
+	next := index.Meta.Next
+	return next.IsZero() || missesShard(next, index), nil
 }
 
 func missesShard(gen hippo.Generation, index hippo.IndexRead) bool {
@@ -59,28 +62,64 @@ func missesShard(gen hippo.Generation, index hippo.IndexRead) bool {
 }
 
 // begin names a fresh generation as next, with room for what is there.
-func (w *run) begin(ctx context.Context, index hippo.IndexRead, atLeast int) (hippo.Meta, error) {
+func (w *run) begin(ctx context.Context, index hippo.IndexRead) (hippo.Generation, error) {
 	count, err := w.store.CountMemories(ctx, w.message.Tenant)
 	if err != nil {
-		return hippo.Meta{}, err
+		return hippo.Generation{}, err
 	}
-	bytes := int64(count) * typicalEntryBytes
-	for _, g := range index.Meta.Named() {
-		var seen int64
-		for _, s := range index.Of(g) {
-			if s != nil {
-				seen += s.Bytes()
-			}
+	shards := max(w.atLeast, hippo.ShardsFor(count, entryBytes(index)*int64(count)))
+	if current := index.Meta.Current; shards <= current.Shards && dueToGrow(current, index) {
+		shards = 2 * current.Shards // it fills them unevenly
+	}
+	next := hippo.Generation{ID: hippo.NewGenerationID(), Shards: shards, Version: hippo.IndexVersion}
+	w.log.InfoContext(ctx, "index build begins", "tenant", w.message.Tenant, "cause", w.report.Cause, "gen", next.ID, "shards", next.Shards, "memories", count)
+	_, err = w.store.AnnounceGeneration(ctx, w.message.Tenant, index.Meta, next)
+	return next, err
+}
+
+// maxUneven is how many times the shards that its entries need a generation may
+// have for the sake of one that fills faster than the others. Ids that somebody
+// chose so that they meet in one shard must not make the index grow for ever.
+const maxUneven = 8
+
+// dueToGrow says whether a shard of gen is over half of its budget, and more
+// shards can be expected to help.
+func dueToGrow(gen hippo.Generation, index hippo.IndexRead) bool {
+	full := false
+	var bytes int64
+	var entries int
+	for _, s := range index.Of(gen) {
+		if s != nil {
+			full = full || s.Over(2)
+			bytes += s.Bytes()
+			entries += len(s.Entries)
 		}
-		bytes = max(bytes, seen)
 	}
-	next := hippo.Generation{ID: hippo.NewGenerationID(), Shards: max(atLeast, hippo.ShardsFor(count, bytes)), Version: hippo.IndexVersion}
-	w.log.InfoContext(ctx, "index build begins", "tenant", w.message.Tenant, "cause", w.message.Cause, "gen", next.ID, "shards", next.Shards, "memories", count)
-	return w.store.AnnounceGeneration(ctx, w.message.Tenant, index.Meta, next)
+	return full && gen.Shards < maxUneven*hippo.ShardsFor(entries, bytes)
+}
+
+// What an entry is taken to need before enough of them have been seen: as much as
+// an id of 91 bytes, the base64url form of a name of 68.
+const (
+	typicalEntryBytes = 100
+	enoughEntries     = 100
+)
+
+// entryBytes is what an entry needs, by those there are.
+func entryBytes(index hippo.IndexRead) int64 {
+	var bytes, entries int64
+	for _, s := range index.Shards {
+		bytes += s.Bytes()
+		entries += int64(len(s.Entries))
+	}
+	if entries < enoughEntries {
+		return typicalEntryBytes
+	}
+	return (bytes + entries - 1) / entries
 }
 
 // fill files every memory in gen, page by page; false where the rest was left to
-// another message or another builder took over.
+// another message.
 func (w *run) fill(ctx context.Context, gen hippo.Generation) (bool, error) {
 	var after hippo.MemoryID
 	if w.message.Gen == gen.ID {
@@ -90,8 +129,11 @@ func (w *run) fill(ctx context.Context, gen hippo.Generation) (bool, error) {
 	}
 	for {
 		meta, err := w.store.Meta(ctx, w.message.Tenant)
-		if err != nil || meta.Next != gen {
+		if err != nil {
 			return false, err
+		}
+		if meta.Next != gen {
+			return false, errTaken
 		}
 		page, err := w.store.ScanEntries(ctx, w.message.Tenant, after, w.options.PageSize)
 		if err != nil {
@@ -140,21 +182,28 @@ func batches(entries []hippo.Entry, size int) func(func([]hippo.MemoryID) bool) 
 	}
 }
 
-// promote points meta at gen, unless another builder did or has taken over, and
-// deletes the generations that meta does not name.
-func (w *run) promote(ctx context.Context, gen hippo.Generation) error {
+// promote points meta at gen, unless another builder has, and deletes the
+// generations that meta does not name.
+func (w *run) promote(ctx context.Context, gen hippo.Generation) (again bool, err error) {
 	meta, err := w.store.Meta(ctx, w.message.Tenant)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if meta.Next == gen {
-		if _, err := w.store.PromoteGeneration(ctx, w.message.Tenant, meta); err != nil && !hippo.IsKind(err, hippo.Conflict) {
-			return err
+	if meta.Current != gen {
+		if meta.Next != gen {
+			return w.lost(ctx)
+		}
+		_, err := w.store.PromoteGeneration(ctx, w.message.Tenant, meta)
+		if hippo.IsKind(err, hippo.Conflict) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
 		}
 	}
 	if _, err := w.store.SweepIndex(ctx, w.message.Tenant); err != nil {
-		return err
+		return false, err
 	}
 	w.report.Rebuilt = true
-	return w.finish(ctx)
+	return false, w.finish(ctx)
 }

@@ -30,8 +30,15 @@ func (c *Check) add(f hippo.Finding) {
 	}
 }
 
+// newer is the error about an index that this version of the program must leave
+// alone.
+func newer(tenant hippo.TenantID) error {
+	return hippo.Errorf(hippo.Conflict, "", "the index of %s is left alone: a newer version of this program writes it", tenant)
+}
+
 // Check compares a tenant's index with its memories and changes nothing. What
-// changes while it runs may be found to differ.
+// changes while it runs may be found to differ. Where a newer version of this
+// program writes the index, it cannot tell, and the error is of kind Conflict.
 func (r *Repairer) Check(ctx context.Context, tenant hippo.TenantID) (Check, error) {
 	c := Check{Tenant: tenant, Equal: true, Counts: map[hippo.FindingType]int{}}
 	var after hippo.MemoryID
@@ -41,6 +48,12 @@ func (r *Repairer) Check(ctx context.Context, tenant hippo.TenantID) (Check, err
 			return c, err
 		}
 		gen := index.Meta.Current
+		switch {
+		case gen.Version > hippo.IndexVersion:
+			return c, newer(tenant)
+		case gen.Version < hippo.IndexVersion:
+			gen = hippo.Generation{} // which nobody reads any more
+		}
 		if first {
 			if gen.IsZero() {
 				c.add(hippo.Finding{Type: hippo.Absent, Shard: "meta"})

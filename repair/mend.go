@@ -2,23 +2,32 @@ package repair
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/hippofire/hippofire/hippo"
 )
 
 // repair compares the index with the store, page by page, and mends what
-// differs. index was read before the first page is.
-func (w *run) repair(ctx context.Context, index hippo.IndexRead) error {
-	tenant := w.message.Tenant
+// differs. index was read before the first page is, and is brought up to date
+// before each further one. It is true where the index stopped being whole, so
+// that somebody has to look again.
+func (w *run) repair(ctx context.Context, index hippo.IndexRead) (again bool, err error) {
 	after := hippo.MemoryID(w.message.After)
+	if w.message.Gen != "" { // the cursor of a generation that has been filled since
+		after, w.report.Memories = "", 0
+	}
 	for {
-		page, in, err := w.scanPage(ctx, tenant, after)
+		page, in, err := w.scanPage(ctx, w.message.Tenant, after)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if err := w.mend(ctx, index, page, in); err != nil {
-			return err
+		err = w.mend(ctx, index, page, in)
+		if errors.Is(err, hippo.ErrShardMissing) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
 		}
 		w.report.Memories += len(page)
 		w.options.Progress(w.report.Memories)
@@ -27,18 +36,19 @@ func (w *run) repair(ctx context.Context, index hippo.IndexRead) error {
 		}
 		after = in.UpTo
 		if w.outOfTime() {
-			return w.later(ctx, "", after)
+			return false, w.later(ctx, "", after)
 		}
-		if index, err = w.store.ReadIndex(ctx, tenant); err != nil {
-			return err
+		if index, err = w.refresh(ctx, index); err != nil {
+			return false, err
 		}
-	}
-	if unnamed(index) {
-		if _, err := w.store.SweepIndex(ctx, tenant); err != nil {
-			return err
+		if current := index.Meta.Current; current.Version != hippo.IndexVersion || missesShard(current, index) {
+			return true, nil
 		}
 	}
-	return w.finish(ctx)
+	if err := w.sweep(ctx, index); err != nil {
+		return false, err
+	}
+	return false, w.finish(ctx)
 }
 
 // scanPage scans a page of memories and says what range of ids it covers. The last
@@ -50,6 +60,37 @@ func (r *Repairer) scanPage(ctx context.Context, tenant hippo.TenantID, after hi
 		in.UpTo = page[len(page)-1].ID
 	}
 	return page, in, err
+}
+
+// refresh brings an index up to date. While one generation is all there is, only
+// the shards that changed are read.
+func (w *run) refresh(ctx context.Context, index hippo.IndexRead) (hippo.IndexRead, error) {
+	meta := index.Meta
+	if !meta.Next.IsZero() {
+		return w.store.ReadIndex(ctx, w.message.Tenant)
+	}
+	shards := index.Of(meta.Current)
+	seen := make([]int64, len(shards))
+	for n, s := range shards {
+		seen[n] = s.Rev
+	}
+	since, err := w.store.ReadIndexSince(ctx, w.message.Tenant, meta.Current, seen)
+	if hippo.IsKind(err, hippo.Conflict) || err == nil && since.Meta != meta {
+		return w.store.ReadIndex(ctx, w.message.Tenant)
+	}
+	if err != nil {
+		return hippo.IndexRead{}, err
+	}
+	fresh := index
+	fresh.Shards, fresh.At = slices.Clone(index.Shards), since.At
+	for i, s := range fresh.Shards {
+		for _, changed := range since.Shards {
+			if changed.ID == s.ID {
+				fresh.Shards[i] = changed
+			}
+		}
+	}
+	return fresh, nil
 }
 
 // mend reconciles the ids that differ in any generation that meta names, and
@@ -65,7 +106,7 @@ func (w *run) mend(ctx context.Context, index hippo.IndexRead, page []hippo.Entr
 				continue
 			}
 			differ = append(differ, f.ID)
-			if f.WrongShard {
+			if f.Remove {
 				if err := w.remove(ctx, f); err != nil {
 					return err
 				}
@@ -88,12 +129,4 @@ func (w *run) remove(ctx context.Context, f hippo.Finding) error {
 		return nil
 	}
 	return w.store.RemoveEntries(ctx, w.message.Tenant, hippo.ShardTarget{Shard: shard, IDs: []hippo.MemoryID{f.ID}})
-}
-
-// unnamed says whether shards of generations that meta does not name were read.
-func unnamed(index hippo.IndexRead) bool {
-	named := index.Meta.Named()
-	return slices.ContainsFunc(index.Shards, func(s hippo.Shard) bool {
-		return !slices.ContainsFunc(named, func(g hippo.Generation) bool { return g.ID == s.ID.Gen && s.ID.N < g.Shards })
-	})
 }

@@ -7,6 +7,8 @@ package repair
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hippofire/hippofire/hippo"
@@ -71,7 +73,13 @@ type run struct {
 	meter   hippo.Meter
 	report  hippo.Report
 	start   time.Time
+	// atLeast is how many shards the next generation needs, as one that was too
+	// small has shown.
+	atLeast int
 }
+
+// maxLooks bounds how often one message looks at an index that changes under it.
+const maxLooks = 6
 
 // Handle carries out a message. Without a tenant it sends one message for each
 // tenant. For a tenant it looks at the index and builds it where it is missing,
@@ -79,50 +87,60 @@ type run struct {
 // more than that, it compares the whole index with the store and mends what
 // differs. What does not fit the time goes into a message of its own.
 //
-// Any error asks for the message to be delivered again.
+// An error asks for the message to be delivered again, but for one of kind
+// Conflict: a newer version of this program writes the index, and this one leaves
+// it alone.
 func (r *Repairer) Handle(ctx context.Context, m repairmsg.Message) error {
 	if m.Tenant == "" {
 		return r.fanOut(ctx, m)
 	}
 	w := &run{Repairer: r, message: m, start: r.options.Now()}
-	if m.Run != nil {
-		w.report = *m.Run
-	} else {
-		w.report = hippo.Report{Tenant: m.Tenant, Version: hippo.IndexVersion, Cause: string(m.Cause)}
+	ctx = hippo.WithMeter(ctx, &w.meter)
+	for range maxLooks {
+		if again, err := w.look(ctx); err != nil || !again {
+			return err
+		}
 	}
-	if w.report.Findings == nil {
-		w.report.Findings = map[hippo.FindingType]int{}
-	}
-	return w.handle(hippo.WithMeter(ctx, &w.meter))
+	return hippo.Errorf(hippo.Unavailable, "", "the index of %s changed %d times while it was looked at", m.Tenant, maxLooks)
 }
 
-func (w *run) handle(ctx context.Context) error {
+// look reads the index and does what it needs. It is true where the index became
+// another one meanwhile, so that somebody has to look again.
+func (w *run) look(ctx context.Context) (again bool, err error) {
+	w.report = w.begun()
 	index, err := w.store.ReadIndex(ctx, w.message.Tenant)
 	if err != nil {
-		return err
+		return false, err
 	}
 	switch need := w.inspect(index); {
 	case need == newerFormat:
-		w.log.InfoContext(ctx, "index left alone: a newer version of this program writes it", "tenant", w.message.Tenant)
-		return nil
+		return false, newer(w.message.Tenant)
 	case need == build:
 		return w.build(ctx, index)
 	case w.wholeRepair():
 		return w.repair(ctx, index)
 	}
-	return nil
+	return false, w.sweep(ctx, index)
 }
 
-// wholeRepair says whether the message asks for a comparison, and not only for
+// begun is the report as earlier messages of the run have left it.
+func (w *run) begun() hippo.Report {
+	report := hippo.Report{Tenant: w.message.Tenant, Version: hippo.IndexVersion, Cause: string(w.message.Cause)}
+	if w.message.Run != nil {
+		report = *w.message.Run
+	}
+	report.Findings = maps.Clone(report.Findings)
+	if report.Findings == nil {
+		report.Findings = map[hippo.FindingType]int{}
+	}
+	return report
+}
+
+// wholeRepair says whether the run was begun for a comparison, and not only for
 // an index that can be read.
 func (w *run) wholeRepair() bool {
-	switch w.message.Cause {
-	case repairmsg.Nightly, repairmsg.Operator:
-		return true
-	case repairmsg.Continue:
-		return w.message.Gen == ""
-	}
-	return false
+	cause := repairmsg.Cause(w.report.Cause)
+	return cause == repairmsg.Nightly || cause == repairmsg.Operator
 }
 
 // need is what an index was found to need.
@@ -142,10 +160,19 @@ func (w *run) inspect(index hippo.IndexRead) need {
 		return newerFormat
 	case !next.IsZero() || current.IsZero() || current.Version < hippo.IndexVersion:
 		return build
-	case len(hippo.ShardFindings(current, index)) > 0:
+	case missesShard(current, index) || dueToGrow(current, index):
 		return build
 	}
 	return nothing
+}
+
+// sweep deletes the shards that meta does not name, where there were any.
+func (w *run) sweep(ctx context.Context, index hippo.IndexRead) error {
+	if !slices.ContainsFunc(index.Shards, func(s hippo.Shard) bool { return !index.Meta.Names(s.ID) }) {
+		return nil
+	}
+	_, err := w.store.SweepIndex(ctx, w.message.Tenant)
+	return err
 }
 
 // finish saves the report of a tenant's repair and logs it.
@@ -178,30 +205,3 @@ func (w *run) add() {
 }
 
 func (w *run) outOfTime() bool { return w.options.Now().Sub(w.start) > w.options.RunFor }
-
-// tenantsPage is how many tenants are listed at a time.
-const tenantsPage = 300
-
-// fanOut sends one message for each tenant.
-func (r *Repairer) fanOut(ctx context.Context, m repairmsg.Message) error {
-	start := r.options.Now()
-	after := hippo.TenantID(m.After)
-	for {
-		tenants, err := r.store.Tenants(ctx, after, tenantsPage)
-		if err != nil {
-			return err
-		}
-		for _, tenant := range tenants {
-			if err := r.publisher.Publish(ctx, repairmsg.Message{Tenant: tenant, Cause: repairmsg.Nightly}); err != nil {
-				return hippo.Wrap(hippo.Unavailable, err, "sending a tenant's repair message")
-			}
-			after = tenant
-		}
-		if len(tenants) < tenantsPage {
-			return nil
-		}
-		if r.options.Now().Sub(start) > r.options.RunFor {
-			return r.publisher.Publish(ctx, repairmsg.Message{Cause: repairmsg.Continue, After: string(after)})
-		}
-	}
-}

@@ -28,6 +28,9 @@ type Schema struct {
 	Additional *bool `json:"additionalProperties,omitempty"`
 }
 
+// All lists every tool, in an order that never changes.
+var All = []Tool{ListMemories, OpenMemory, OpenStretch, SearchHistory}
+
 // object is the schema of an object of exactly these properties.
 func object(properties map[string]Schema, required ...string) Schema {
 	no := false

@@ -52,6 +52,9 @@ type Buffer struct {
 	// Withheld counts pointers whose names the scan refuses, Dropped those that
 	// lead to no listed memory.
 	Withheld, Dropped int
+	// gapAt is the line before which the gap line stands: the second, or the first
+	// where the thread's first stretch is not shown.
+	gapAt int
 }
 
 // readBuffer reads the buffer of a thread for a window that begins at start.
@@ -92,8 +95,7 @@ func selectEpisodes(first hippo.Episode, older bool, recent []hippo.Episode) (sh
 
 // render makes the block of the chosen stretches.
 func (r *Reader) render(ctx context.Context, tenant hippo.TenantID, episodes []hippo.Episode, gap bool, known *Known) (Buffer, error) {
-	b := Buffer{Gap: gap}
-	gapAt := 1
+	b := Buffer{Gap: gap, gapAt: 1}
 	var shown []hippo.Episode
 	for i, e := range episodes {
 		e.Gist = prompttext.Cut(e.Gist, hippo.MaxGistWords, hippo.MaxGistCharacters)
@@ -101,7 +103,7 @@ func (r *Reader) render(ctx context.Context, tenant hippo.TenantID, episodes []h
 			b.Blocked++
 			b.Gap = true
 			if i == 0 {
-				gapAt = 0
+				b.gapAt = 0
 			}
 			continue
 		}
@@ -122,7 +124,7 @@ func (r *Reader) render(ctx context.Context, tenant hippo.TenantID, episodes []h
 		b.Lines = append(b.Lines, Line{Handle: e.Handle, From: e.From.At, To: e.To.At, Gist: e.Gist, Pointers: names})
 	}
 	if len(episodes) > 0 {
-		b.Text = b.block(gapAt)
+		b.Text = b.block()
 	}
 	return b, nil
 }
@@ -191,14 +193,14 @@ func unlistedOf(at map[hippo.MemoryID]hippo.MemoryID, known *Known) []hippo.Memo
 	return slices.Compact(unlisted)
 }
 
-// block is the buffer as the model reads it, the gap line before the line gapAt.
-func (b Buffer) block(gapAt int) string {
+// block is the buffer as the model reads it.
+func (b Buffer) block() string {
 	lines := make([]string, 0, len(b.Lines)+1)
 	for _, l := range b.Lines {
 		lines = append(lines, "- "+l.String())
 	}
 	if b.Gap {
-		lines = slices.Insert(lines, min(gapAt, len(lines)), "- … more of this thread happened here; search_chat_history finds it.")
+		lines = slices.Insert(lines, min(b.gapAt, len(lines)), "- … more of this thread happened here; search_chat_history finds it.")
 	}
 	return prompttext.Block{
 		Title: "EARLIER IN THIS THREAD",

@@ -1,40 +1,42 @@
 // Package turnreader builds what a model sees in a turn: the list of what the
 // agent knows, one line for each stretch that scrolled out of view, and the
-// recent messages. What that costs does not depend on how much the agent knows
-// or how long the thread is.
+// recent messages, within a budget. What that costs does not depend on how much
+// the agent knows or how long the thread is.
 package turnreader
 
 import (
 	"context"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/hippofire/hippofire/contract"
 	"github.com/hippofire/hippofire/hippo"
-	"github.com/hippofire/hippofire/textscan"
+	"github.com/hippofire/hippofire/tokens"
 )
 
 // Options are what a Reader can be told; zero values are the defaults.
 type Options struct {
 	// Window is how many of the latest messages a turn replays; 30 by default.
 	Window int
-	// Tokens counts what a text costs.
-	Tokens func(string) int
+	// Tokens counts what a text costs, where a request names no other counter.
+	Tokens tokens.Counter
+	// Deadline is how long a turn waits for what it reads; 5 seconds by default.
+	Deadline time.Duration
 }
 
-// DefaultWindow is how many messages a turn replays unless it is told otherwise.
-const DefaultWindow = 30
+// The defaults of Options.
+const (
+	DefaultWindow   = 30
+	DefaultDeadline = 5 * time.Second
+)
 
 // Reader builds turns.
 type Reader struct {
-	store  hippo.Store
-	layout hippo.Layout
-	index  *Index
-	window int
-	tokens func(string) int
+	store    hippo.Store
+	layout   hippo.Layout
+	index    *Index
+	window   int
+	tokens   tokens.Counter
+	deadline time.Duration
 }
 
 // New makes a Reader over a store and the Index of the same store.
@@ -42,7 +44,13 @@ func New(store hippo.Store, layout hippo.Layout, index *Index, options Options) 
 	if options.Window == 0 {
 		options.Window = DefaultWindow
 	}
-	return &Reader{store: store, layout: layout, index: index, window: options.Window, tokens: options.Tokens}
+	if options.Deadline == 0 {
+		options.Deadline = DefaultDeadline
+	}
+	if options.Tokens == nil {
+		options.Tokens = tokens.FourChars
+	}
+	return &Reader{store: store, layout: layout, index: index, window: options.Window, tokens: options.Tokens, deadline: options.Deadline}
 }
 
 // Request asks for the turn of a thread.
@@ -52,17 +60,29 @@ type Request struct {
 	// Message is the new message; nil where there is none. One whose id is stored
 	// already is shown once.
 	Message *hippo.Message
+	// System is the caller's own text, which comes first.
+	System string
+	// Facts are what the caller recalled for this turn, the best first.
+	Facts []string
+	// Budget is what the turn may cost, in tokens; nil where it has no bound.
+	Budget *int
+	// Tokens counts; nil is the Reader's counter.
+	Tokens tokens.Counter
+	// Contract says what the turn may carry; nil is contract.Default.
+	Contract *contract.Contract
 }
 
 // BlockKind names a part of the turn.
-type BlockKind string
+type BlockKind = contract.Block
 
 // The parts of a turn, in the order in which they stand.
 const (
-	MemoryList   BlockKind = "memory_list"
-	BufferBlock  BlockKind = "buffer"
-	RecentBlock  BlockKind = "recent_messages"
-	MessageBlock BlockKind = "new_message"
+	SystemBlock  = contract.SystemText
+	MemoryList   = contract.MemoryList
+	FactsBlock   = contract.RecalledFacts
+	BufferBlock  = contract.Buffer
+	RecentBlock  = contract.RecentMessages
+	MessageBlock = contract.NewMessage
 )
 
 // Block is one part of what the model sees: text of ours, or messages.
@@ -82,10 +102,17 @@ type Turn struct {
 	Ledger Ledger         `json:"ledger"`
 }
 
-// Ledger is what a turn cost.
+// None is the source of a list that was not read.
+const None Source = "none"
+
+// Ledger is what a turn cost, and what it does not show.
 type Ledger struct {
 	// Tokens is by block, with the sum under "total".
 	Tokens map[string]int `json:"tokens"`
+	// Budget is the bound that the turn was held to; absent where there was none.
+	Budget *int `json:"budget,omitempty"`
+	// Dropped lists what was left out or cut, and why.
+	Dropped []Drop `json:"dropped,omitempty"`
 	// Index says where the list is from.
 	Index Source `json:"index"`
 	// Memories counts what the agent knows, Listed what of it the list shows.
@@ -100,137 +127,59 @@ type Ledger struct {
 	// BlockedNames counts memories that the list would show, did the scan not
 	// refuse their names.
 	BlockedNames int `json:"blocked_names"`
-	// BlockedPointers counts names of memories that a line would show, and
-	// BlockedSpeakers messages whose speaker would be shown, did the scan not
-	// refuse them.
+	// BlockedPointers counts names of memories that a line would show, did the
+	// scan not refuse them.
 	BlockedPointers int `json:"blocked_pointers"`
 	// DroppedPointers counts pointers of shown lines that lead to no memory that the
 	// list knows.
 	DroppedPointers int `json:"dropped_pointers"`
-	BlockedSpeakers int `json:"blocked_speakers"`
-	// Milliseconds is by stage.
+	// Milliseconds is by stage, with the whole under "total". Stages overlap.
 	Milliseconds map[string]float64 `json:"milliseconds"`
 }
 
-// Turn builds the turn. A thread that does not exist has an empty one.
+// Why says why something is not shown, or not whole.
+type Why string
+
+// The reasons.
+const (
+	ByBudget    Why = "budget"       // there was no room for it
+	ByCeiling   Why = "ceiling"      // its block is held to fewer tokens
+	ByContract  Why = "contract"     // the contract does not include it
+	ByWindow    Why = "window"       // the exchange it belongs to begins before the window
+	Cut         Why = "cut"          // it alone is larger than the share of the messages
+	Late        Why = "late"         // it did not come in time
+	Unavailable Why = "unavailable"  // it could not be read
+	UnknownRole Why = "unknown role" // no format has a role for it
+	NoResult    Why = "no result"    // a tool call whose result is not shown
+	NoCall      Why = "no call"      // a tool's result whose call is not shown
+	Scanned     Why = "scan"         // a speaker's label that reads like an instruction
+)
+
+// Drop is something that the turn does not show, or not whole.
+type Drop struct {
+	Block BlockKind `json:"block"`
+	Why   Why       `json:"why"`
+	// Count is of messages, calls, names, facts or lines; absent where the whole
+	// block is not there.
+	Count int `json:"count,omitempty"`
+	// Tokens is what it would have cost, where that is known.
+	Tokens int `json:"tokens,omitempty"`
+}
+
+// Turn builds the turn. A thread that does not exist has an empty one. Its error
+// is Invalid where the new message answers no call that is shown, OverBudget where
+// what may not be cut is too large, and Unavailable where the messages are late.
 func (r *Reader) Turn(ctx context.Context, req Request) (Turn, error) {
 	var meter hippo.Meter
-	ctx = hippo.WithMeter(ctx, &meter)
-	w := &work{Reader: r, req: req, stages: map[string]float64{}}
-	if err := w.read(ctx); err != nil {
+	w := newWork(r, req)
+	done := w.time("total")
+	if err := w.build(hippo.WithMeter(ctx, &meter)); err != nil {
 		return Turn{}, err
 	}
 	turn := Turn{Tenant: req.Tenant, Thread: req.Thread, Blocks: w.blocks()}
+	done()
+	turn.Ledger = w.ledger(turn.Blocks)
 	total := meter.Total()
-	turn.Ledger = Ledger{
-		Tokens: map[string]int{}, Index: w.source, Memories: w.known.Len(), Listed: w.known.block.Shown, BlockedNames: w.known.block.Blocked,
-		Reads: meter.ByQuery(), Documents: total.Documents, Bytes: total.Bytes, Blocked: w.buffer.Blocked, Milliseconds: w.stages,
-	}
-	turn.Ledger.BlockedPointers, turn.Ledger.BlockedSpeakers = w.buffer.Withheld, w.unnamed
-	turn.Ledger.DroppedPointers = w.buffer.Dropped
-	for _, b := range turn.Blocks {
-		turn.Ledger.Tokens[string(b.Kind)] += b.Tokens
-		turn.Ledger.Tokens["total"] += b.Tokens
-	}
+	turn.Ledger.Reads, turn.Ledger.Documents, turn.Ledger.Bytes = meter.ByQuery(), total.Documents, total.Bytes
 	return turn, nil
-}
-
-// work is one turn being built.
-type work struct {
-	*Reader
-	req      Request
-	known    *Known
-	source   Source
-	messages []hippo.Message
-	buffer   Buffer
-	// unnamed counts the messages that are shown without their speaker.
-	unnamed int
-
-	mu     sync.Mutex
-	stages map[string]float64
-}
-
-// read reads the list and the messages at the same time, then the buffer where
-// something lies before the window.
-func (w *work) read(ctx context.Context) error {
-	group, both := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		defer w.time("list")()
-		w.known, w.source, err = w.index.Known(both, w.req.Tenant)
-		return err
-	})
-	group.Go(func() (err error) {
-		defer w.time("messages")()
-		w.messages, err = w.store.RecentMessages(both, w.req.Tenant, w.req.Thread, w.window+1)
-		return err
-	})
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	if len(w.messages) <= w.window {
-		return nil
-	}
-	defer w.time("buffer")()
-	w.messages = w.messages[1:]
-	episodes, gap, err := w.readBuffer(ctx, w.req.Tenant, w.req.Thread, w.messages[0].Position())
-	if err != nil {
-		return err
-	}
-	w.buffer, err = w.render(ctx, w.req.Tenant, episodes, gap, w.known)
-	return err
-}
-
-func (w *work) time(stage string) func() {
-	start := time.Now()
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.stages[stage] = float64(time.Since(start).Microseconds()) / 1000
-	}
-}
-
-// blocks lays the turn out; a part that is empty is not there.
-func (w *work) blocks() []Block {
-	blocks := []Block{}
-	if text := w.known.block.Text; text != "" {
-		blocks = append(blocks, Block{Kind: MemoryList, Text: text, Tokens: w.tokens(text)})
-	}
-	if text := w.buffer.Text; text != "" {
-		blocks = append(blocks, Block{Kind: BufferBlock, Text: text, Lines: w.buffer.Lines, Tokens: w.tokens(text)})
-	}
-	recent := w.messages
-	if m := w.req.Message; m != nil {
-		recent = slices.DeleteFunc(slices.Clone(recent), func(stored hippo.Message) bool { return stored.ID == m.ID })
-	}
-	if len(recent) > 0 {
-		blocks = append(blocks, w.messageBlock(RecentBlock, recent))
-	}
-	if w.req.Message != nil {
-		blocks = append(blocks, w.messageBlock(MessageBlock, []hippo.Message{*w.req.Message}))
-	}
-	return blocks
-}
-
-// messageBlock makes a block of messages, which become its own: a speaker's label
-// that the scan refuses is taken away.
-func (w *work) messageBlock(kind BlockKind, messages []hippo.Message) Block {
-	b := Block{Kind: kind, Messages: messages}
-	for i := range messages {
-		m := &messages[i]
-		if _, hit := textscan.Scan(m.Speaker); hit {
-			m.Speaker = ""
-			w.unnamed++
-		}
-		b.Tokens += w.tokens(messageText(*m))
-	}
-	return b
-}
-
-// messageText is everything of a message that a model reads.
-func messageText(m hippo.Message) string {
-	parts := []string{m.Speaker, m.Content}
-	for _, c := range m.ToolCalls {
-		parts = append(parts, c.Name, c.Arguments)
-	}
-	return strings.Join(parts, "")
 }

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/reconcile"
@@ -110,6 +112,94 @@ func TestListFromIndexIsTheListFromAScan(t *testing.T) {
 	})
 }
 
+func TestUpdatedAtOfEveryShape(t *testing.T) {
+	moment := time.Date(2026, 5, 1, 12, 0, 0, 123456789, time.UTC)
+	for name, versions := range map[string][]any{
+		"nanoseconds":                     {moment},
+		"missing":                         {nil},
+		"a string":                        {"2026-05-01T12:00:00Z"},
+		"a number":                        {int64(1777636800)},
+		"year 9999":                       {time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)},
+		"before 1970":                     {time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"earlier than the version before": {moment, moment.Add(-time.Hour)},
+		"a timestamp, then none":          {moment, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+				r := newReader(f)
+				f.EmptyIndex()
+				r.indexed("pages/before", "pages/after")
+				for _, at := range versions {
+					fields := map[string]any{"name": "pages/odd", "content": "text"}
+					if at != nil {
+						fields["updated_at"] = at
+					}
+					f.PutMemory(f.ID("pages/odd"), fields)
+					r.reconcile("pages/odd")
+					if diff := cmp.Diff(r.scanned(), listed(r.turn())); diff != "" {
+						t.Error(diff)
+					}
+				}
+				f.WantEqual(f.Meta().Current)
+			})
+		})
+	}
+}
+
+func TestEntryInTheWrongShardIsNotListed(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		gen := f.EmptyIndex()
+		r.indexed("pages/a", "pages/b")
+		id := f.ID("pages/a")
+		wrong := hippo.ShardID{Gen: gen.ID, N: (gen.ShardOf(id).N + 1) % gen.Shards}
+		f.Must(f.Direct.WriteEntries(t.Context(), fixture.Tenant, []hippo.ShardTarget{{Shard: wrong, IDs: []hippo.MemoryID{id}}}))
+		if diff := cmp.Diff(r.scanned(), listed(r.turn())); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func Test1000MemoriesWithEqualUpdatedAt(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		all := fixture.Names(1000)
+		at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+		var group errgroup.Group
+		group.SetLimit(16)
+		for _, name := range all {
+			group.Go(func() error {
+				return f.Direct.SaveMemory(t.Context(), fixture.Tenant, hippo.Memory{ID: f.ID(name), Name: name, UpdatedAt: hippo.MicrosOf(at)})
+			})
+		}
+		f.Must(group.Wait())
+		r.reconcile(all...)
+		known, source, err := r.index.Known(t.Context(), fixture.Tenant)
+		f.Must(err)
+		if diff := cmp.Diff(all, names(known)); diff != "" || source != turnreader.Cold {
+			t.Errorf("%s: %s", source, diff)
+		}
+	})
+}
+
+func TestDocumentIdsThatStandForNoNameAreInNeitherList(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		r.indexed("A") // its id is QQ
+		for _, id := range []hippo.MemoryID{"1865_v3.1", "QR", hippo.MemoryID(strings.Repeat("Q", 1500))} {
+			f.PutMemory(id, map[string]any{"name": "a name"})
+			f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), fixture.Tenant, []hippo.MemoryID{id}))
+		}
+		for _, got := range [][]string{listed(r.turn()), r.scanned()} {
+			if diff := cmp.Diff([]string{"A"}, got); diff != "" {
+				t.Error(diff)
+			}
+		}
+	})
+}
+
 func TestWarmTurnReadsMetaAndChangedShardsOnly(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newReader(f)
@@ -152,28 +242,51 @@ func TestLedgerIsWhatWentOverTheWire(t *testing.T) {
 	}
 }
 
-func TestDeletedIndexDocumentsLeaveTurnsRight(t *testing.T) {
+func TestShardThenMetaDeletedByHandLeaveTurnsRight(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		gen := f.EmptyIndex()
-		newReader(f).indexed(fixture.Names(20)...)
+		watching := newReader(f)
+		watching.indexed(fixture.Names(20)...)
+		want := watching.scanned()
+		watching.turn()
 		for _, id := range []string{gen.ShardIDs()[2].String(), "meta"} {
 			f.DeleteIndexDocument(id)
-			r := newReader(f)
-			turn := r.turn()
+			turn := newReader(f).turn()
 			if turn.Ledger.Index != turnreader.Scan {
 				t.Errorf("without %s the index is %s, want a scan", id, turn.Ledger.Index)
 			}
-			if diff := cmp.Diff(r.scanned(), listed(turn)); diff != "" {
+			if diff := cmp.Diff(want, listed(turn)); diff != "" {
 				t.Errorf("without %s: %s", id, diff)
 			}
+			if diff := cmp.Diff(want, listed(watching.turn())); diff != "" {
+				t.Errorf("without %s, in a process that holds the index: %s", id, diff)
+			}
 		}
-		if diff := cmp.Diff([]repairmsg.Cause{repairmsg.LostShard, repairmsg.NoIndex}, f.Asked.Causes()); diff != "" {
-			t.Error(diff)
+		causes := f.Asked.Causes()
+		if len(causes) < 2 || causes[0] != repairmsg.LostShard || causes[1] != repairmsg.NoIndex {
+			t.Errorf("asked for %v, want a rebuild for each", causes)
 		}
 	})
 }
 
-func TestNewerFormatIsScannedAndNotAskedFor(t *testing.T) {
+func TestShardsLeftOverFromAnotherGenerationAreNotRead(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		r.indexed(fixture.Names(10)...)
+		f.Announce(hippo.IndexVersion, 16)
+		f.Promote() // nobody sweeps
+		r.indexed(fixture.Names(10)...)
+		f.DeleteMemories("pages/00003")
+		r.reconcile("pages/00003")
+		turn := r.turn()
+		if diff := cmp.Diff(r.scanned(), listed(turn)); diff != "" || turn.Ledger.Index != turnreader.Cold {
+			t.Errorf("%s: %s", turn.Ledger.Index, diff)
+		}
+	})
+}
+
+func TestMetaOfANewerVersionIsScannedAndNotAskedFor(t *testing.T) {
 	f := fixture.Embedded(t)
 	f.Announce(hippo.IndexVersion+1, 8)
 	f.Promote()
@@ -187,35 +300,73 @@ func TestNewerFormatIsScannedAndNotAskedFor(t *testing.T) {
 	}
 }
 
-func TestHundredTurnsOnAMissingIndexAskForOneRebuild(t *testing.T) {
-	f := fixture.Embedded(t)
-	f.SaveMemories(fixture.Names(30)...)
-	published := 0
-	var mu sync.Mutex
-	asker := repairmsg.NewAsker(publisher(func() { mu.Lock(); published++; mu.Unlock() }), nil)
-	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, asker, 64<<20, f.Log())
-	scans := 0
-	f.Fault.Before = func(_ context.Context, method string) error {
-		if method == "ScanEntries" {
-			mu.Lock()
-			scans++
-			mu.Unlock()
-		}
-		return nil
-	}
+// hundred reads the list a hundred times at once and demands that it is the scan's.
+func (r *reading) hundred(index *turnreader.Index, from turnreader.Source) {
+	r.Helper()
+	want := r.scanned()
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() {
-			known, source, err := index.Known(t.Context(), fixture.Tenant)
-			if err != nil || source != turnreader.Scan || known.Len() != 30 {
-				t.Errorf("%v %v", source, err)
+			known, source, err := index.Known(r.Context(), fixture.Tenant)
+			if err != nil || source != from {
+				r.Errorf("%s: %v, want %s", source, err, from)
+				return
+			}
+			if diff := cmp.Diff(want, names(known)); diff != "" {
+				r.Error(diff)
 			}
 		})
 	}
 	wg.Wait()
-	if published != 1 || scans > 100 {
-		t.Errorf("%d rebuilds asked for and %d scans, want 1 and at most 100", published, scans)
+}
+
+// calls counts the calls of a method from now on.
+func (r *reading) calls(of string) *atomic.Int32 {
+	var n atomic.Int32
+	r.Fault.Before = func(_ context.Context, method string) error {
+		if method == of {
+			n.Add(1)
+		}
+		return nil
 	}
+	return &n
+}
+
+func TestHundredTurnsAtOnceOnAMissingIndexScanOnceEachAtMostAndAskForOneRebuild(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.SaveMemories(fixture.Names(30)...)
+		var published atomic.Int32
+		asker := repairmsg.NewAsker(publisher(func() { published.Add(1) }), nil)
+		index := turnreader.NewIndex(f.Fault, f.Layout.Naming, asker, 64<<20, f.Log())
+		scans := r.calls("ScanEntries")
+		r.hundred(index, turnreader.Scan)
+		if published.Load() != 1 || scans.Load() > 100 {
+			t.Errorf("%d rebuilds asked for and %d scans, want 1 and at most 100", published.Load(), scans.Load())
+		}
+	})
+}
+
+func TestHundredTurnsAtOnceOnAColdIndex(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		r.indexed(fixture.Names(30)...)
+		reads := r.calls("ReadIndex")
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				known, source, err := r.index.Known(t.Context(), fixture.Tenant)
+				if err != nil || source == turnreader.Scan || known.Len() != 30 {
+					t.Errorf("%s: %v", source, err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := reads.Load(); n > 100 || len(f.Asked.Causes()) > 0 {
+			t.Errorf("%d reads of the index, asked for %v", n, f.Asked.Causes())
+		}
+	})
 }
 
 type publisher func()
@@ -251,7 +402,45 @@ func TestTurnDoesNotJoinAReadThatBeganBeforeIt(t *testing.T) {
 	}
 }
 
-func TestSmallCacheServesManyTenants(t *testing.T) {
+func TestWriteByRecordEpisodeWhileARefreshIsStalledIsInTheNextTurn(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		r.indexed("pages/a")
+		r.thread(2, 0)
+		r.turn()
+		stalled, release := make(chan struct{}), make(chan struct{})
+		var reads atomic.Int32
+		f.Fault.After = func(_ context.Context, method string) error {
+			if method == "ReadIndexSince" && reads.Add(1) == 1 {
+				close(stalled)
+				<-release
+			}
+			return nil
+		}
+		first := make(chan turnreader.Turn, 1)
+		go func() { first <- r.turn() }()
+		<-stalled
+		w := episodewriter.New(f.Fault, f.Layout.Naming, []string{"user"}, reconcile.New(f.Fault, f.Layout.Naming, f.Asked).Reconcile, f.Log())
+		resp, err := w.Record(t.Context(), episodewriter.Request{
+			Tenant: fixture.Tenant, Thread: fixture.Thread, From: "m0000", To: "m0001",
+			Writes: []episodewriter.Write{{Name: "pages/filed", Content: "text"}},
+		})
+		if err != nil || !resp.Indexed {
+			t.Errorf("%+v, %v", resp, err)
+		}
+		if turn := r.turn(); !slices.Contains(listed(turn), "pages/filed") {
+			t.Errorf("the next turn lists %v", listed(turn))
+		}
+		close(release)
+		<-first
+		if turn := r.turn(); !slices.Contains(listed(turn), "pages/filed") {
+			t.Error("the stalled refresh replaced what is newer")
+		}
+	})
+}
+
+func Test300TenantsUnderASmallCache(t *testing.T) {
 	f := fixture.Embedded(t)
 	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 2000, f.Log())
 	for i := range 300 {
@@ -476,7 +665,7 @@ func TestTurnOfAnUnknownThreadIsEmpty(t *testing.T) {
 	})
 }
 
-func TestThousandTurnsLeakNoGoroutine(t *testing.T) {
+func Test1000TurnsLeakNoGoroutine(t *testing.T) {
 	f := fixture.Embedded(t)
 	r := newReader(f)
 	f.EmptyIndex()

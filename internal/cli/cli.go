@@ -31,18 +31,19 @@ var errDifferent = errors.New("different")
 
 // commands is the command line as kong reads it.
 type commands struct {
-	Demo    demoCmd    `cmd:"" help:"Show on a sample conversation what a model sees, with Hippofire and without."`
-	Local   localCmd   `cmd:"" help:"Run the functions with a store and everything between them on this machine, until Ctrl-C."`
-	Import  importCmd  `cmd:"" help:"Load conversations from a file through the running functions."`
-	Turn    turnCmd    `cmd:"" help:"Show the context of a thread's next turn as a model would see it."`
-	Ls      lsCmd      `cmd:"" help:"List tenants, threads and how much they hold."`
-	Check   checkCmd   `cmd:"" help:"Compare index and memories. Exit code 0: equal, 1: different, 2: could not tell."`
-	Repair  repairCmd  `cmd:"" help:"Mend or build a tenant's index now."`
-	Forget  forgetCmd  `cmd:"" help:"Delete a tenant, a thread or a memory for good, with everything that was made of it."`
-	Nightly nightlyCmd `cmd:"" help:"Publish the message that Cloud Scheduler publishes every night."`
-	Doctor  doctorCmd  `cmd:"" help:"Look at settings, database, indexes, repairs and versions, and say how to mend what is not well."`
-	Bench   benchCmd   `cmd:"" help:"Measure what the design promises."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Demo     demoCmd     `cmd:"" help:"Show on a sample conversation what a model sees, with Hippofire and without."`
+	Local    localCmd    `cmd:"" help:"Run the functions with a store and everything between them on this machine, until Ctrl-C."`
+	Import   importCmd   `cmd:"" help:"Load conversations from a file through the running functions."`
+	Turn     turnCmd     `cmd:"" help:"Show the context of a thread's next turn as a model would see it."`
+	Episodes episodesCmd `cmd:"" help:"List a thread's episodes: handles, lines, blocked ones too, and what became of each pointer."`
+	Ls       lsCmd       `cmd:"" help:"List tenants, threads and how much they hold."`
+	Check    checkCmd    `cmd:"" help:"Compare index and memories. Exit code 0: equal, 1: different, 2: could not tell."`
+	Repair   repairCmd   `cmd:"" help:"Mend or build a tenant's index now."`
+	Forget   forgetCmd   `cmd:"" help:"Delete a tenant, a thread or a memory for good, with everything that was made of it."`
+	Nightly  nightlyCmd  `cmd:"" help:"Publish the message that Cloud Scheduler publishes every night."`
+	Doctor   doctorCmd   `cmd:"" help:"Look at settings, database, indexes, repairs and versions, and say how to mend what is not well."`
+	Bench    benchCmd    `cmd:"" help:"Measure what the design promises."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 
 // console is where a command prints.

@@ -250,9 +250,9 @@ func TestPrintedCallsWorkOnBothStores(t *testing.T) {
 			l := startLocal(c, "--store", store)
 			wait(t, "the addresses to be printed", func() bool { return strings.Contains(l.printed(), "Ctrl-C") })
 			calls := curl.FindAllStringSubmatch(l.printed(), -1)
-			for _, name := range functions.HTTPNames() {
-				if !slices.ContainsFunc(calls, func(call []string) bool { return strings.HasSuffix(call[1], "/"+name) }) {
-					t.Errorf("the stack prints no call of %s", name)
+			for _, e := range functions.Endpoints() {
+				if !slices.ContainsFunc(calls, func(call []string) bool { return strings.HasSuffix(call[1], "/"+e.Name) }) {
+					t.Errorf("the stack prints no call of %s", e.Name)
 				}
 			}
 			for _, call := range calls {
@@ -302,7 +302,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 
 func TestHelpListsEveryCommand(t *testing.T) {
 	out := newCommand(t).ok("--help")
-	for _, name := range []string{"demo", "local", "import", "turn", "ls", "check", "repair", "forget", "doctor", "nightly", "version"} {
+	for _, name := range []string{"demo", "local", "import", "turn", "episodes", "ls", "check", "repair", "forget", "doctor", "nightly", "version"} {
 		if !strings.Contains(out, name) {
 			t.Errorf("--help does not name %s", name)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/repairmsg"
-	"github.com/hippofire/hippofire/turnreader"
 )
 
 type turnCmd struct {
@@ -51,7 +50,7 @@ type silent struct{}
 
 func (silent) Publish(context.Context, repairmsg.Message) error { return nil }
 
-func printTurn(to console, turn turnreader.Turn) {
+func printTurn(to console, turn functions.TurnResponse) {
 	for _, b := range turn.Blocks {
 		if b.Text != "" {
 			to.say("%s\n", b.Text)

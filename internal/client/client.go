@@ -128,10 +128,10 @@ func failure(function string, status int, answer []byte) error {
 		p.Detail = fmt.Sprintf("%s answered %d", function, status)
 	}
 	kind := hippo.Internal
-	for _, k := range []hippo.ErrorKind{hippo.Invalid, hippo.NotFound, hippo.TooLarge, hippo.Conflict, hippo.Unavailable, hippo.Denied} {
+	for _, k := range []hippo.ErrorKind{hippo.Invalid, hippo.NotFound, hippo.TooLarge, hippo.Conflict, hippo.Unavailable, hippo.Denied, hippo.OverBudget} {
 		if k.HTTPStatus() == status {
 			kind = k
 		}
 	}
-	return &hippo.Error{Kind: kind, Field: p.Field, Msg: p.Detail}
+	return &hippo.Error{Kind: kind, Field: p.Field, Msg: p.Detail, Figures: p.Figures}
 }

@@ -259,18 +259,11 @@ func (s *show) weigh(ctx context.Context) error {
 	}
 	s.result.Costs = []Cost{
 		cost("the window alone", messages.Documents, messages.Bytes, l.Tokens[string(turnreader.RecentBlock)], l.Milliseconds["messages"]),
-		cost("with Hippofire, as asked above ("+string(first.Index)+" index)", first.Documents, first.Bytes, first.Tokens["total"], sum(first.Milliseconds)),
-		cost("with Hippofire, the next turn ("+string(l.Index)+" index)", l.Documents, l.Bytes, l.Tokens["total"], sum(l.Milliseconds)),
+		cost("with Hippofire, as asked above ("+string(first.Index)+" index)", first.Documents, first.Bytes, first.Tokens["total"], first.Milliseconds["total"]),
+		cost("with Hippofire, the next turn ("+string(l.Index)+" index)", l.Documents, l.Bytes, l.Tokens["total"], l.Milliseconds["total"]),
 		cost("the window, and every memory read for its name", messages.Documents+scan.Documents, messages.Bytes+scan.Bytes, l.Tokens["total"], 0),
 	}
 	return nil
-}
-
-func sum(stages map[string]float64) (total float64) {
-	for _, ms := range stages {
-		total += ms
-	}
-	return total
 }
 
 // fullScan reads every memory whole, as an agent does that builds its list from

@@ -19,7 +19,7 @@ type row struct {
 
 var (
 	domain   = []string{"hippo"}
-	leaves   = []string{"prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
+	leaves   = []string{"contract", "format", "prompttext", "tokens", "textscan", "terms", "repairmsg", "docevent", "reconcile", "store/schema", "tools"}
 	stored   = []string{"hippo", "store/schema"}
 	features = []string{"indexhook", "turnreader", "episodewriter", "history", "repair"}
 	onLeaves = slices.Concat(domain, leaves)
@@ -30,6 +30,8 @@ var (
 var rows = []row{
 	{pkg: "hippo", bare: true},
 
+	{pkg: "contract", imports: domain},
+	{pkg: "format", imports: append([]string{"tools"}, domain...)},
 	{pkg: "prompttext", imports: domain},
 	{pkg: "tokens", imports: domain},
 	{pkg: "textscan", imports: domain},
@@ -56,7 +58,12 @@ var rows = []row{
 	{pkg: ".", imports: []string{"functions"}},
 
 	{pkg: "cmd/hippofire", imports: anything},
+	{pkg: "examples/agent", bare: true},
 	{pkg: "emulator-tests", imports: anything, forTests: true},
+	{pkg: "emulator-tests/environment", imports: anything, forTests: true},
+	{pkg: "emulator-tests/functionsprocess", imports: anything},
+	{pkg: "emulator-tests/rpcfault"},
+	{pkg: "emulator-tests/simulation", imports: anything, forTests: true},
 	{pkg: "internal/bench", imports: anything},
 	{pkg: "internal/cli", imports: anything},
 	{pkg: "internal/client", imports: anything},
@@ -70,6 +77,7 @@ var rows = []row{
 	{pkg: "internal/layering"},
 	{pkg: "internal/localstack", imports: anything},
 	{pkg: "internal/planted", imports: anything, forTests: true},
+	{pkg: "internal/openapi", imports: anything},
 	{pkg: "internal/relay", imports: anything},
 	{pkg: "internal/sample", imports: anything},
 
@@ -95,5 +103,5 @@ var guards = []guard{
 	// The generated messages alone, which the trigger's events carry.
 	{"cloud.google.com/go/firestore/apiv1/firestorepb", []string{"docevent", "store/firestoredb", "store/firestoredb/indexcheck"}},
 	{"cloud.google.com/go/firestore", []string{"store/firestoredb", "internal/emulator", "internal/emulator/emulatortest", "emulator-tests"}},
-	{"github.com/GoogleCloudPlatform/functions-framework-go", []string{".", "functions", "internal/localstack"}},
+	{"github.com/GoogleCloudPlatform/functions-framework-go", []string{".", "functions", "internal/localstack", "emulator-tests/functionsprocess"}},
 }

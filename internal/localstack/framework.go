@@ -67,7 +67,8 @@ func listening(ctx context.Context, addr string, served <-chan error) error {
 	for {
 		conn, err := net.DialTimeout("tcp", addr, time.Second)
 		if err == nil {
-			return conn.Close()
+			conn.Close()
+			return stillServed(served)
 		}
 		select {
 		case err := <-served:
@@ -76,5 +77,16 @@ func listening(ctx context.Context, addr string, served <-chan error) error {
 			return hippo.Wrap(hippo.Unavailable, ctx.Err(), "waiting for the functions")
 		case <-time.After(20 * time.Millisecond):
 		}
+	}
+}
+
+// stillServed makes sure that it is the functions that listen, and not somebody
+// who took the port first: the framework then fails at once.
+func stillServed(served <-chan error) error {
+	select {
+	case err := <-served:
+		return hippo.Wrap(hippo.Unavailable, err, "serving the functions")
+	case <-time.After(50 * time.Millisecond):
+		return nil
 	}
 }

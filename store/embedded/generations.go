@@ -82,21 +82,18 @@ func (s *Store) SweepIndex(ctx context.Context, tenant hippo.TenantID) (int, err
 	return len(swept), err
 }
 
-// unnamed lists the shards of generations that meta does not name, in the order
-// of their ids.
+// unnamed lists the shards that meta does not name, in the order of their ids.
 func (r *reader) unnamed(c *collection) []string {
-	named := make(map[hippo.GenerationID]bool)
+	var meta hippo.Meta
 	if d := c.docs[schema.MetaID]; d != nil {
-		for _, g := range schema.ParseMeta(d.fields, d.updated).Named() {
-			named[g.ID] = true
-		}
+		meta = schema.ParseMeta(d.fields, d.updated)
 	}
 	var ids []string
 	var bytes int64
 	for x := range c.byID.from(item{}) {
 		d := c.docs[x.id]
 		bytes += d.size - sizeOf(d, schema.Entries)
-		if shard, ok := hippo.ParseShardID(x.id); ok && !named[shard.Gen] {
+		if shard, ok := hippo.ParseShardID(x.id); ok && !meta.Names(shard) {
 			ids = append(ids, x.id)
 		}
 	}

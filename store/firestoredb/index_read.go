@@ -125,8 +125,7 @@ func parseIndex(d *pb.Document) (indexDocument, int64, bool) {
 		meta := schema.ParseMeta(decode(d.Fields), updated(d))
 		return indexDocument{meta: &meta}, size(d), true
 	}
-	shard, ok := hippo.ParseShardID(id)
-	if !ok {
+	if _, ok := hippo.ParseShardID(id); !ok {
 		return indexDocument{}, size(d), false
 	}
 	stored := d.Fields[schema.Entries].GetMapValue().GetFields()
@@ -144,29 +143,32 @@ func parseIndex(d *pb.Document) (indexDocument, int64, bool) {
 	if stored != nil {
 		d.Fields[schema.Entries] = mapOf(nil) // counted above
 	}
-	rev := d.Fields[schema.Rev].GetIntegerValue()
-	return indexDocument{shard: hippo.Shard{ID: shard, Rev: rev, Entries: entries}}, size(d) + bytes, true
+	shard, ok := schema.ParseShard(id, decode(d.Fields))
+	shard.Entries = entries
+	return indexDocument{shard: shard}, size(d) + bytes, ok
 }
 
-// SweepIndex lists the index without its entries, and deletes by generation.
+// SweepIndex lists the index without its entries.
 func (s *Store) SweepIndex(ctx context.Context, tenant hippo.TenantID) (int, error) {
 	const method = "SweepIndex"
 	in, err := s.collection(s.layout.Paths.Index, string(tenant))
 	if err != nil {
 		return 0, err
 	}
-	read, err := s.queryIndex(ctx, method, in.query().pick(schema.MetaMask()...))
+	documents, _, err := run(ctx, s, method, in.query().pick(schema.MetaMask()...), parseUnread)
 	if err != nil {
 		return 0, err
 	}
-	var named []hippo.GenerationID
-	for _, g := range read.Meta.Named() {
-		named = append(named, g.ID)
+	var meta hippo.Meta
+	for _, d := range documents {
+		if d.meta != nil {
+			meta = *d.meta
+		}
 	}
 	var deletes []*pb.Write
-	for _, shard := range read.Shards {
-		if !slices.Contains(named, shard.ID.Gen) {
-			deletes = append(deletes, remove(in.document(shard.ID.String())))
+	for _, d := range documents {
+		if d.meta == nil && !meta.Names(d.shard.ID) {
+			deletes = append(deletes, remove(in.document(d.shard.ID.String())))
 		}
 	}
 	for chunk := range slices.Chunk(deletes, maxDeletes) {
@@ -175,6 +177,18 @@ func (s *Store) SweepIndex(ctx context.Context, tenant hippo.TenantID) (int, err
 		}
 	}
 	return len(deletes), nil
+}
+
+// parseUnread reads which document of the index one is, whatever became of its
+// fields.
+func parseUnread(d *pb.Document) (indexDocument, int64, bool) {
+	id := lastID(d.Name)
+	if id == schema.MetaID {
+		meta := schema.ParseMeta(decode(d.Fields), updated(d))
+		return indexDocument{meta: &meta}, size(d), true
+	}
+	shard, ok := hippo.ParseShardID(id)
+	return indexDocument{shard: hippo.Shard{ID: shard}}, size(d), ok
 }
 
 // maxDeletes is how many documents one commit deletes. Firestore once took 500

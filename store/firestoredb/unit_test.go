@@ -140,8 +140,9 @@ func TestValueThatCannotBeStoredIsAnError(t *testing.T) {
 
 func TestShardKeepsOnlyEntriesThatAreTimes(t *testing.T) {
 	d := &pb.Document{Name: "projects/p/databases/(default)/documents/tenants/t/memory_index/gen-003", Fields: map[string]*pb.Value{
-		"rev": integer(7),
-		"e":   mapOf(map[string]*pb.Value{"a": integer(1), "b": text("no time"), "c.d": integer(2)}),
+		"shard": text("gen-003"),
+		"rev":   integer(7),
+		"e":     mapOf(map[string]*pb.Value{"a": integer(1), "b": text("no time"), "c.d": integer(2)}),
 	}}
 	want := size(d)
 	got, bytes, ok := parseIndex(d)

@@ -112,18 +112,33 @@ func MetaFields(m hippo.Meta) Fields {
 func MetaMask() []string { return []string{Shard, Rev, version, Gen, shards, next, BuiltAt} }
 
 // ParseMeta reads meta; stamp is the document's update time. A generation
-// without shards is none.
+// without shards is none. A meta that the query of a warm turn would not find
+// names none.
 func ParseMeta(f Fields, stamp time.Time) hippo.Meta {
-	m := hippo.Meta{Current: generation(f), BuiltAt: micros(f, BuiltAt), Stamp: stamp}
+	m := hippo.Meta{Stamp: stamp}
+	if !findable(MetaID, f) {
+		return m
+	}
+	m.Current, m.BuiltAt = generation(f), micros(f, BuiltAt)
 	if n, ok := f[next].(Fields); ok {
 		m.Next = generation(n)
 	}
 	return m
 }
 
+// findable says whether queries by shard and rev find an index document.
+func findable(id string, f Fields) bool {
+	_, ok := f[Rev].(int64)
+	return ok && text(f, Shard) == id
+}
+
+// maxShards bounds what a meta that somebody spoilt can make its readers
+// allocate. 500,000 memories with the longest ids need 2,300 shards.
+const maxShards = 100_000
+
 func generation(f Fields) hippo.Generation {
 	g := hippo.Generation{ID: hippo.GenerationID(text(f, Gen)), Shards: integer(f, shards), Version: integer(f, version)}
-	if g.ID == "" || g.Shards < 1 {
+	if g.ID == "" || g.Shards < 1 || g.Shards > maxShards {
 		return hippo.Generation{}
 	}
 	return g
@@ -134,10 +149,11 @@ func EmptyShard(id hippo.ShardID) Fields {
 	return Fields{Shard: id.String(), Gen: string(id.Gen), Rev: int64(0), Entries: Fields{}}
 }
 
-// ParseShard reads a shard's document; false where it is none, as meta is not.
+// ParseShard reads a shard's document; false where it is none, as meta is not, or
+// where the query of a warm turn would not find it.
 func ParseShard(id string, f Fields) (hippo.Shard, bool) {
 	shard, ok := hippo.ParseShardID(id)
-	if !ok {
+	if !ok || !findable(id, f) {
 		return hippo.Shard{}, false
 	}
 	s := hippo.Shard{ID: shard, Rev: int64(integer(f, Rev)), Entries: map[hippo.MemoryID]hippo.Micros{}}

@@ -58,7 +58,15 @@ func TestAMetaThatSomebodySpoiltNamesNothing(t *testing.T) {
 		"a number for gen": {"gen": int64(1), "shards": int64(8)},
 		"next as text":     {"next": "g"},
 		"next of nothing":  {"next": schema.Fields{"gen": "", "shards": int64(8)}},
+		"shards enough to fill the memory of whoever lists them": {"gen": "g", "shards": int64(1) << 40},
+		"another shard": {"gen": "g", "shards": int64(8), "shard": "x"},
+		"a rev as text": {"gen": "g", "shards": int64(8), "rev": "0"},
 	} {
+		for name, v := range map[string]any{schema.Shard: schema.MetaID, schema.Rev: int64(0)} {
+			if _, ok := f[name]; !ok {
+				f[name] = v
+			}
+		}
 		got := schema.ParseMeta(f, noon)
 		if len(got.Named()) != 0 || !got.Exists() {
 			t.Errorf("%s: meta %v, want one that names no generation", name, got)
@@ -106,17 +114,39 @@ func TestAShardReadsBack(t *testing.T) {
 
 func TestAShardThatSomebodySpoiltReadsAsWhatIsLeft(t *testing.T) {
 	id := hippo.ShardID{Gen: "g"}
-	got, ok := schema.ParseShard("g-000", schema.Fields{schema.Rev: "x", schema.Entries: schema.Fields{"a": int64(1), "b": "2", "c": 3.0, "d": nil}})
+	spoilt := func(field string, v any) schema.Fields {
+		f := schema.EmptyShard(id)
+		f[field] = v
+		return f
+	}
+	got, ok := schema.ParseShard("g-000", spoilt(schema.Entries, schema.Fields{"a": int64(1), "b": "2", "c": 3.0, "d": nil}))
 	if diff := cmp.Diff(hippo.Shard{ID: id, Entries: map[hippo.MemoryID]hippo.Micros{"a": 1}}, got); !ok || diff != "" {
 		t.Errorf("shard, %t (-want +got):\n%s", ok, diff)
 	}
-	got, ok = schema.ParseShard("g-000", schema.Fields{schema.Entries: "x"})
+	got, ok = schema.ParseShard("g-000", spoilt(schema.Entries, "x"))
 	if !ok || got.Entries == nil || len(got.Entries) != 0 {
 		t.Errorf("shard %v, %t, want one without entries", got, ok)
 	}
 	for _, id := range []string{schema.MetaID, "g", "g-1", ""} {
-		if got, ok := schema.ParseShard(id, schema.Fields{}); ok {
+		if got, ok := schema.ParseShard(id, schema.EmptyShard(hippo.ShardID{})); ok {
 			t.Errorf("%q reads as the shard %v", id, got)
+		}
+	}
+}
+
+func TestAShardThatNoQueryWouldFindIsNone(t *testing.T) {
+	id := hippo.ShardID{Gen: "g", N: 1}
+	for name, spoil := range map[string]func(schema.Fields){
+		"another shard":  func(f schema.Fields) { f[schema.Shard] = "g-002" },
+		"no shard":       func(f schema.Fields) { delete(f, schema.Shard) },
+		"no rev":         func(f schema.Fields) { delete(f, schema.Rev) },
+		"a rev as text":  func(f schema.Fields) { f[schema.Rev] = "7" },
+		"rev as a float": func(f schema.Fields) { f[schema.Rev] = 7.0 },
+	} {
+		f := schema.EmptyShard(id)
+		spoil(f)
+		if got, ok := schema.ParseShard(id.String(), f); ok {
+			t.Errorf("%s: reads as the shard %v", name, got)
 		}
 	}
 }

@@ -170,6 +170,11 @@ func swept(f *fixture) {
 	n, err = f.store.SweepIndex(f.ctx, f.tenant)
 	f.ok(err)
 	same(f, "shards deleted the second time", n, 0)
+	beyond := hippo.ShardID{Gen: current.ID, N: current.Shards}
+	f.put(f.indexPath(beyond.String()), schema.EmptyShard(beyond))
+	n, err = f.store.SweepIndex(f.ctx, f.tenant)
+	f.ok(err)
+	same(f, "shards deleted beyond the last of a generation", n, 1)
 }
 
 func sweptAll(f *fixture) {

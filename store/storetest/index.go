@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -17,6 +18,7 @@ var indexReadCases = []testCase{
 	{"the index since a read is meta and the shards that changed", readSince},
 	{"the index since a read tells of a new meta though no shard changed", readSinceMeta},
 	{"the index since a read spans more shards than one query can name", readSinceMany},
+	{"a shard or a meta that the query since a read would not find is not in the whole index", readSpoilt},
 	{"the index since a read beside changes of meta is of one meta, or a conflict", readSinceBesideChanges},
 }
 
@@ -116,6 +118,34 @@ func readSinceMany(f *fixture) {
 		}
 		same(f, "changed of "+strconv.Itoa(shards), got, changed)
 	}
+}
+
+func readSpoilt(f *fixture) {
+	gen := f.announce(3)
+	meta := f.document(f.indexPath(schema.MetaID))
+	for n, spoil := range []func(map[string]any){
+		func(d map[string]any) { d[schema.Shard] = "another" },
+		func(d map[string]any) { d[schema.Rev] = "none" },
+	} {
+		path := f.indexPath(hippo.ShardID{Gen: gen.ID, N: n}.String())
+		d := f.document(path)
+		spoil(d)
+		f.put(path, d)
+		same(f, "shards left", len(f.index().Shards), 2-n)
+
+		spoilt := maps.Clone(meta)
+		spoil(spoilt)
+		f.put(f.indexPath(schema.MetaID), spoilt)
+		read := f.index().Meta
+		same(f, "generations named", read.Named(), nil)
+		same(f, "whether meta exists", read.Exists(), true)
+		same(f, "meta alone", f.meta(), read)
+		f.put(f.indexPath(schema.MetaID), meta)
+	}
+	f.drop(f.indexPath(schema.MetaID))
+	swept, err := f.store.SweepIndex(f.ctx, f.tenant)
+	f.ok(err)
+	same(f, "shards swept", swept, 3)
 }
 
 func readSinceBesideChanges(f *fixture) {

@@ -1,0 +1,51 @@
+package emulatortests
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/hippofire/hippofire/emulator-tests/environment"
+)
+
+var (
+	seeds  = flag.Int("seeds", 2, "seeds that TestHistoriesOnTheEmulator runs")
+	events = flag.Int("events", 1000, "events of TestManyEvents; docs/repair.md names the command for 100,000")
+)
+
+// TestHistoriesOnTheEmulator runs random histories in which everything goes wrong
+// at once, and demands that the nightly repair puts it right.
+func TestHistoriesOnTheEmulator(t *testing.T) {
+	for n := range *seeds {
+		skew := []time.Duration{90 * time.Second, -90 * time.Second}[n%2]
+		t.Run(skew.String(), func(t *testing.T) {
+			e := environment.Start(t, environment.Setup{Drop: 0.1, Duplicate: 0.2, MaxDelay: 300 * time.Millisecond, Faults: 20, Skew: skew})
+			for range 2 {
+				e.Change(200)
+				e.Restart()
+				for _, tenant := range e.Tenants() {
+					e.DeleteIndexDocument(tenant)
+				}
+			}
+			e.Settle()
+			e.Repair()
+			e.WantRight()
+			t.Log(e.Summary())
+		})
+	}
+}
+
+// TestManyEvents delivers many events of which none is lost, doubled, late, out
+// of order, to a process that is killed again and again and whose calls fail; no
+// repair is asked for by anybody but by the functions themselves.
+func TestManyEvents(t *testing.T) {
+	e := environment.Start(t, environment.Setup{Tenants: 8, Names: 1000, Duplicate: 0.1, MaxDelay: 2 * time.Second, Faults: 10})
+	some := max(*events/10, 500) // between two kills
+	for left := *events; left > 0; left -= some {
+		e.Change(min(left, some))
+		e.Restart()
+	}
+	e.Settle()
+	e.WantRight()
+	t.Log(e.Summary())
+}

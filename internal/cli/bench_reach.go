@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/hippofire/hippofire/internal/bench"
+	"github.com/hippofire/hippofire/internal/importer"
+)
+
+type benchReachCmd struct {
+	File  string `arg:"" optional:"" help:"LoCoMo file." type:"existingfile" default:"../shared/data/locomo/locomo10.json"`
+	Audit string `help:"Audit of the file's labels." type:"existingfile" default:"../shared/data/locomo/audit-errors.json" placeholder:"FILE"`
+	JSON  bool   `help:"Print JSON."`
+}
+
+func (c *benchReachCmd) Run(ctx context.Context, to console) error {
+	file, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	conversations, err := importer.ReadLocomo(file)
+	if err != nil {
+		return err
+	}
+	marks, err := os.Open(c.Audit)
+	if err != nil {
+		return err
+	}
+	defer marks.Close()
+	audited, err := bench.ReadAudit(marks)
+	if err != nil {
+		return err
+	}
+	report, err := bench.Reach(ctx, conversations, audited, stepsOn(to))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return to.printJSON(report)
+	}
+	return printReach(to, report)
+}
+
+func printReach(to console, r bench.ReachReport) error {
+	to.say("%d conversations, %d questions with evidence, %d of them with a label that the audit objects to.", r.Conversations, r.Questions, r.Audited)
+	to.say("Left out: %d questions without evidence; %d strings of evidence that name no turn.", r.NoEvidence, r.NoTurn)
+	to.say("Each figure: per cent of questions with all of their evidence in reach; behind the slash, without those audited.\n")
+	w := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	head := "\t"
+	for _, s := range r.Buffer[0].Shares {
+		head += fmt.Sprintf("%s (%d/%d)\t", s.Category, s.All.Of, s.Unmarked.Of)
+	}
+	fmt.Fprintln(w, "lines\ttokens"+head+"  window and buffer\t")
+	for _, b := range r.Buffer {
+		fmt.Fprintf(w, "%.1f\t%.0f\t%s  stretches: %s; %s\t\n", b.Lines, b.Tokens, shares(b.Shares), b.Stretches, b.Rule)
+	}
+	fmt.Fprintln(w, "\t"+head+"  search\t")
+	for _, s := range r.Search {
+		fmt.Fprintf(w, "\t\t%s  first %d hits, with the messages around them\t\n", shares(s.WithAround), s.Hits)
+		fmt.Fprintf(w, "\t\t%s  first %d hits alone\t\n", shares(s.Alone), s.Hits)
+	}
+	return w.Flush()
+}
+
+func shares(all []bench.Share) string {
+	text := ""
+	for _, s := range all {
+		text += fmt.Sprintf("%s / %s\t", percent(s.All), percent(s.Unmarked))
+	}
+	return text
+}
+
+func percent(f bench.Fraction) string {
+	if f.Of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", 100*float64(f.Reached)/float64(f.Of))
+}

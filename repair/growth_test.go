@@ -1,0 +1,345 @@
+package repair_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/fixture"
+	"github.com/hippofire/hippofire/reconcile"
+	"github.com/hippofire/hippofire/repair"
+	"github.com/hippofire/hippofire/repairmsg"
+	"github.com/hippofire/hippofire/turnreader"
+)
+
+// growTo is how many memories TestAStoreGrowsAThousandfoldWhileItIsInUse ends
+// with. docs/repair.md names the command for 500,000.
+var growTo = flag.Int("grow", 100_000, "memories at the end of TestAStoreGrowsAThousandfoldWhileItIsInUse")
+
+// longNames are n names whose ids are as long as an index takes: a shard holds
+// about 700 of them.
+func longNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("pages/%06d%s", i, strings.Repeat("x", 1080))
+	}
+	return names
+}
+
+// fill gives the tenant memories, and entries for them in eight shards, of which
+// nobody has looked at the size. Where a shard is full it is Invalid.
+func (r *repairing) fill(names ...string) error {
+	r.Helper()
+	gen := r.Meta().Current
+	if gen.IsZero() {
+		gen = r.EmptyIndex()
+	}
+	for some := range slices.Chunk(r.SaveMemories(names...), 400) {
+		for _, target := range gen.Place(some) {
+			if err := r.Direct.WriteEntries(r.Context(), fixture.Tenant, []hippo.ShardTarget{target}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// asking is what a part asks for, as messages of the topic.
+func (r *repairing) asker() *repairmsg.Asker { return repairmsg.NewAsker(r.topic, nil) }
+
+// carryOut handles the messages that were asked for, and says for which causes.
+func (r *repairing) carryOut() []repairmsg.Cause {
+	r.Helper()
+	var causes []repairmsg.Cause
+	for m, ok := r.topic.take(); ok; m, ok = r.topic.take() {
+		causes = append(causes, m.Cause)
+		r.Must(r.Handle(r.Context(), m))
+	}
+	return causes
+}
+
+// wantGrown demands a whole and right index of more shards, none over half of its
+// budget.
+func (r *repairing) wantGrown(shards int) {
+	r.Helper()
+	gen := r.Meta().Current
+	if gen.Shards <= shards {
+		r.Errorf("the index still has %d shards", gen.Shards)
+	}
+	r.WantEqual(gen)
+	r.wantNoLeftovers()
+}
+
+func TestGrowthIsAskedForByAColdRead(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{})
+		f.Must(r.fill(longNames(3200)...))
+		index := turnreader.NewIndex(f.Direct, f.Layout.Naming, r.asker(), 1<<30, f.Log())
+		known, source, err := index.Known(t.Context(), fixture.Tenant)
+		if err != nil || source != turnreader.Cold || known.Len() != 3200 {
+			t.Fatalf("%d memories, %s, %v", known.Len(), source, err)
+		}
+		if diff := cmp.Diff([]repairmsg.Cause{repairmsg.FullShard}, r.carryOut()); diff != "" {
+			t.Error(diff)
+		}
+		r.wantGrown(8)
+		known, _, err = index.Known(t.Context(), fixture.Tenant)
+		if err != nil || known.Len() != 3200 {
+			t.Errorf("%d memories after the growth, %v", known.Len(), err)
+		}
+	})
+}
+
+func TestGrowthIsDoneByTheNightlyRepair(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{})
+		f.Must(r.fill(longNames(3200)...))
+		r.nightly()
+		r.wantGrown(8)
+	})
+}
+
+func TestGrowthIsAskedForByAProcessThatAdded500EntriesToAShard(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{})
+		gen := f.EmptyIndex()
+		var names []string
+		for _, name := range longNames(6000) {
+			if gen.ShardOf(f.ID(name)).N == 3 && len(names) < 500 {
+				names = append(names, name)
+			}
+		}
+		ids := f.SaveMemories(names...)
+		looks := 0
+		f.Fault.Before = func(_ context.Context, method string) error {
+			if method == "ReadIndexSince" {
+				looks++
+			}
+			return nil
+		}
+		reconciler := reconcile.New(f.Fault, f.Layout.Naming, r.asker())
+		for i, some := range [][]hippo.MemoryID{ids[:250], ids[250:499]} {
+			f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, some))
+			if looks != 0 {
+				t.Errorf("the shard was looked at after %d batches", i+1)
+			}
+		}
+		f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids[499:]))
+		if looks != 1 {
+			t.Errorf("after 500 entries the shard was looked at %d times, want once", looks)
+		}
+		if diff := cmp.Diff([]repairmsg.Cause{repairmsg.FullShard}, r.carryOut()); diff != "" {
+			t.Error(diff)
+		}
+		r.wantGrown(8)
+	})
+}
+
+func TestAProcessThatAdded500ShortEntriesAsksForNothing(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		f.EmptyIndex()
+		reconciler := reconcile.New(f.Direct, f.Layout.Naming, f.Asked)
+		ids := f.SaveMemories(fixture.Names(600)...)
+		for range 8 {
+			f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids))
+		}
+		if causes := f.Asked.Causes(); len(causes) > 0 {
+			t.Errorf("asked for %v", causes)
+		}
+	})
+}
+
+func TestALookAtAShardThatFailsIsMadeAgain(t *testing.T) {
+	f := fixture.Embedded(t)
+	gen := f.EmptyIndex()
+	var ids []hippo.MemoryID
+	for _, id := range f.SaveMemories(longNames(6000)...) {
+		if gen.ShardOf(id).N == 0 && len(ids) < 510 {
+			ids = append(ids, id)
+		}
+	}
+	f.Fault.Before = f.FailOnce("ReadIndexSince", hippo.Errorf(hippo.Unavailable, "", "injected"))
+	reconciler := reconcile.New(f.Fault, f.Layout.Naming, f.Asked)
+	f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids[:500]))
+	if causes := f.Asked.Causes(); len(causes) > 0 {
+		t.Fatalf("asked for %v although the look failed", causes)
+	}
+	f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids[500:501]))
+	if diff := cmp.Diff([]repairmsg.Cause{repairmsg.FullShard}, f.Asked.Causes()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAShardIsRefusedForItsSizeBeforeAnyoneAskedForGrowth(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{})
+		gen := f.EmptyIndex()
+		var names []string
+		for _, name := range longNames(6500) {
+			if gen.ShardOf(f.ID(name)).N == 5 && len(names) < 750 {
+				names = append(names, name)
+			}
+		}
+		ids := f.SaveMemories(names...)
+		// Two processes, so that neither has written 500 entries when it is full.
+		for i, some := range [][]hippo.MemoryID{ids[:350], ids[350:690]} {
+			f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), fixture.Tenant, some))
+			if causes := f.Asked.Causes(); len(causes) > 0 {
+				t.Fatalf("process %d asked for %v", i, causes)
+			}
+		}
+		reconciler := reconcile.New(f.Direct, f.Layout.Naming, r.asker())
+		err := reconciler.Reconcile(t.Context(), fixture.Tenant, ids[690:])
+		if !errors.Is(err, hippo.ErrShardFull) || !hippo.ErrorKindOf(err).Retry() {
+			t.Fatalf("error %v, want one that a full shard is named in and that asks for another delivery", err)
+		}
+		if diff := cmp.Diff([]repairmsg.Cause{repairmsg.Refused}, r.carryOut()); diff != "" {
+			t.Error(diff)
+		}
+		f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids[690:]))
+		r.nightly() // the fuller half of what had been one shard may be due again
+		r.wantGrown(8)
+	})
+}
+
+func TestIDsThatMeetInOneShardDoNotMakeTheIndexGrowForEver(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newRepairer(f, repair.Options{})
+	most := hippo.Generation{Shards: 128}
+	var names []string
+	for n := 0; len(names) < 400; n++ {
+		// The number stands last, so that the rest is hashed once.
+		name := fmt.Sprintf("pages/%s%06d", strings.Repeat("x", 1080), n)
+		if most.ShardOf(f.ID(name)).N == 7 {
+			names = append(names, name)
+		}
+	}
+	f.SaveMemories(names...)
+	r.handle(ask())
+	for range 10 {
+		r.handle(repairmsg.Message{Tenant: fixture.Tenant, Cause: repairmsg.FullShard})
+	}
+	if gen := f.Meta().Current; gen.Shards != 64 {
+		t.Errorf("the index has %d shards, want 64, eight times what its size needs", gen.Shards)
+	}
+	if c := r.wantChecked(true); c.Counts[hippo.Oversize] != 1 {
+		t.Errorf("the check counts %v, want a shard that is too large", c.Counts)
+	}
+}
+
+func TestIDsAreSoLongThatAShardHolds700(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{})
+		f.SaveMemories(longNames(6000)...)
+		r.handle(ask()) // its first guess is eight shards, of which each would need 1.1 MB
+		gen := f.Meta().Current
+		r.wantGrown(8)
+		if gen.Shards > 32 {
+			t.Errorf("%d shards for 6,000 memories", gen.Shards)
+		}
+		if message := hippo.ShardFindings(gen, f.Index()); len(message) > 0 {
+			t.Errorf("the index is due to grow again: %v", message)
+		}
+	})
+}
+
+func TestGrowthInTheMiddleOfA10000MemoryImport(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		const memories, batch = 10_000, 500
+		r := newRepairer(f, repair.Options{PageSize: 1000})
+		r.handle(ask())
+		reconciler := reconcile.New(f.Direct, f.Layout.Naming, r.asker())
+		names := longNames(memories)
+		for i := range names {
+			names[i] = names[i][:12+i%2*800] // ids of 16 and of 1,080 bytes
+		}
+		done, built := 0, 0
+		imported := func() {
+			if done < memories {
+				f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, f.SaveMemories(names[done:done+batch]...)))
+				done += batch
+			}
+		}
+		f.Fault.After = func(_ context.Context, method string) error {
+			switch method {
+			case "ScanEntries":
+				imported()
+			case "PromoteGeneration":
+				built++
+			}
+			return nil
+		}
+		for done < memories {
+			imported()
+			r.carryOut()
+			if done == memories/2 { // a reader comes by, cold
+				_, _, err := turnreader.NewIndex(f.Direct, f.Layout.Naming, repairmsg.NewAsker(r.topic, nil), 1<<30, f.Log()).Known(t.Context(), fixture.Tenant)
+				f.Must(err)
+			}
+		}
+		r.carryOut()
+		f.Fault.After = nil
+		if built == 0 {
+			t.Error("the index did not grow during the import")
+		}
+		r.nightly()
+		r.wantRight()
+	})
+}
+
+func TestAStoreGrowsAThousandfoldWhileItIsInUse(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newRepairer(f, repair.Options{})
+	reconciler := reconcile.New(f.Direct, f.Layout.Naming, f.Asked)
+	warm := turnreader.NewIndex(f.Direct, f.Layout.Naming, r.asker(), 1<<40, f.Log())
+	name := func(i int) string { return fmt.Sprintf("pages/%060d", i) }
+	shards, memories := []int{}, 0
+	for _, size := range []int{100, 20_000, 50_000, 100_000, 500_000} {
+		if size > *growTo {
+			break
+		}
+		for memories < size {
+			var names []string
+			for range min(1000, size-memories) {
+				names = append(names, name(memories))
+				memories++
+			}
+			f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, f.SaveMemories(names...)))
+		}
+		r.nightly()
+		gen := f.Meta().Current
+		shards = append(shards, gen.Shards)
+		if found := hippo.ShardFindings(gen, f.Index()); len(found) > 0 {
+			t.Errorf("%d memories: %v", size, found)
+		}
+		var meter hippo.Meter
+		ctx := hippo.WithMeter(t.Context(), &meter)
+		for range 2 { // the first sees the new generation
+			known, _, err := warm.Known(ctx, fixture.Tenant)
+			f.Must(err)
+			if known.Len() != size {
+				t.Errorf("a turn lists %d of %d memories", known.Len(), size)
+			}
+		}
+		// Nothing changed since: a query for each 29 shards, each of which answers
+		// with meta.
+		before := meter.Total().Documents
+		_, source, err := warm.Known(ctx, fixture.Tenant)
+		f.Must(err)
+		if read, want := meter.Total().Documents-before, (gen.Shards+28)/29; read != want || source != turnreader.Warm {
+			t.Errorf("%d memories in %d shards: a %s turn read %d documents, want %d", size, gen.Shards, source, read, want)
+		}
+		f.WantEqual(gen)
+	}
+	t.Logf("shards: %v", shards)
+	if !slices.IsSorted(shards) || shards[len(shards)-1] <= 29 {
+		t.Errorf("shards %v, want more and more, and in the end more than one query can name", shards)
+	}
+}
