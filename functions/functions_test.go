@@ -81,6 +81,7 @@ func serve(f *fixture.Fixture) *service {
 	config, err := functions.ConfigFromEnv(f.Context(), envconfig.MapLookuper(map[string]string{
 		"HIPPOFIRE_MEMORY_PATH": p.Memory, "HIPPOFIRE_INDEX_PATH": p.Index, "HIPPOFIRE_MOVE_PATH": p.Move, "HIPPOFIRE_MESSAGE_PATH": p.Message,
 		"HIPPOFIRE_EPISODE_PATH": p.Episode, "HIPPOFIRE_PASS_PATH": p.Pass, "HIPPOFIRE_REPORT_PATH": p.Report,
+		"HIPPOFIRE_TURN_DEADLINE": "1m", // an emulator on a busy machine answers late
 	}))
 	f.Must(err)
 	app, err := functions.New(config, functions.Parts{Store: f.Fault, Log: functions.NewLog(s.log)})

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
@@ -77,7 +78,7 @@ func TestGoldenTurns(t *testing.T) {
 func configOf(f *fixture.Fixture) functions.Config {
 	p := f.Layout.Paths
 	return functions.Config{
-		Naming: string(f.Layout.Naming), Window: 6, CacheBytes: 1 << 20,
+		Naming: string(f.Layout.Naming), Window: 6, CacheBytes: 1 << 20, TurnDeadline: time.Minute,
 		MemoryPath: p.Memory, IndexPath: p.Index, MovePath: p.Move, MessagePath: p.Message, EpisodePath: p.Episode, PassPath: p.Pass, ReportPath: p.Report,
 	}
 }

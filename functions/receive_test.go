@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hippofire/hippofire/docevent"
 	"github.com/hippofire/hippofire/hippo"
@@ -92,6 +95,31 @@ func TestEventOfAnotherRequestThatEndsDoesNotEndThisOne(t *testing.T) {
 		wg.Wait()
 	}
 	f.WantEqual(gen)
+}
+
+func TestBurstOfEventsLeavesNoneUnanswered(t *testing.T) {
+	f := fixture.Embedded(t)
+	s := serve(f)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	transport := &http.Transport{MaxIdleConnsPerHost: 300}
+	defer transport.CloseIdleConnections()
+	var group errgroup.Group
+	group.SetLimit(300)
+	for range 6000 {
+		group.Go(func() error {
+			resp, err := transport.RoundTrip(s.eventRequest(ctx, "IndexHook", []byte{0xff, 0xff, 0xff}))
+			if err != nil {
+				return err
+			}
+			resp.Body.Close()
+			if resp.StatusCode/100 != 2 {
+				return fmt.Errorf("an event was answered %s", resp.Status)
+			}
+			return nil
+		})
+	}
+	f.Must(group.Wait())
 }
 
 func TestEventInStructuredModeIsTaken(t *testing.T) {

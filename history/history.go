@@ -30,10 +30,11 @@ type Said struct {
 	CreatedAt hippo.Micros `json:"created_at"`
 	// Text is what the message says, with a line for each tool it calls.
 	Text string `json:"text"`
-	// Offset and Bytes are given where Text is a part: where in the message it
-	// begins, and how long the whole is.
+	// Offset is where in the message the text begins, where that is not its
+	// beginning.
 	Offset int `json:"offset,omitempty"`
-	Bytes  int `json:"bytes,omitempty"`
+	// Bytes is how long the whole is, where the text is a part.
+	Bytes int `json:"bytes,omitempty"`
 }
 
 // say shows the part of a message that begins at an offset and is limit bytes

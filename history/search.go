@@ -68,11 +68,12 @@ type SearchResponse struct {
 	// WithoutTermsBackTo is how far back those messages were looked at that were
 	// stored without search terms, where that is not to the thread's beginning.
 	WithoutTermsBackTo hippo.Micros `json:"without_terms_back_to,omitzero"`
-	// NextCursor searches from LookedBackTo on.
+	// NextCursor asks for a search from there on; absent where there is no need.
 	NextCursor string `json:"next_cursor,omitempty"`
-	// Documents and Bytes are what was read.
-	Documents int   `json:"documents"`
-	Bytes     int64 `json:"bytes"`
+	// Documents is how many documents were read.
+	Documents int `json:"documents"`
+	// Bytes is how much was read.
+	Bytes int64 `json:"bytes"`
 }
 
 // Search finds the messages of a thread that say most of the query's words, rare

@@ -31,15 +31,17 @@ type StretchRequest struct {
 // StretchResponse is a page of a stretch, oldest first.
 type StretchResponse struct {
 	Handle string `json:"handle"`
-	// From and To are when the stretch's first and last message were said.
-	From     hippo.Micros `json:"from"`
+	// From is when the stretch's first message was said.
+	From hippo.Micros `json:"from"`
+	// To is when its last message was said.
 	To       hippo.Micros `json:"to"`
 	Messages []Said       `json:"messages"`
 	// NextCursor asks for the next page; absent on the last.
 	NextCursor string `json:"next_cursor,omitempty"`
-	// Documents and Bytes are what was read.
-	Documents int   `json:"documents"`
-	Bytes     int64 `json:"bytes"`
+	// Documents is how many documents were read.
+	Documents int `json:"documents"`
+	// Bytes is how much was read.
+	Bytes int64 `json:"bytes"`
 }
 
 // Stretch reads a page of the stretch that a handle names. Its errors are of kind

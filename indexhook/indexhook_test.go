@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hippofire/hippofire/docevent"
 	"github.com/hippofire/hippofire/hippo"
@@ -114,6 +115,7 @@ func TestEventThatArrivesWhileABatchWithTheSameIdIsCommitting(t *testing.T) {
 		<-committed // the batch has read and written the first version
 		f.SaveMemories("pages/a")
 		wg.Go(func() { h.deliver("pages/a") })
+		time.Sleep(50 * time.Millisecond) // in which the event arrives
 		close(release)
 		wg.Wait()
 		f.WantEqual(gen)

@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -126,10 +127,23 @@ func (g gate) RemoveEntries(ctx context.Context, tenant hippo.TenantID, target h
 func detailOf(targets ...hippo.ShardTarget) string {
 	var parts []string
 	for _, t := range targets {
-		parts = append(parts, fmt.Sprint(t.Shard.N, t.IDs))
+		parts = append(parts, fmt.Sprint(t.Shard.N, " ", namesOf(t.IDs)))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, " ")
+}
+
+// namesOf names some ids, by a sum where they are many.
+func namesOf(ids []hippo.MemoryID) string {
+	const few = 20
+	if len(ids) <= few {
+		return fmt.Sprint(ids)
+	}
+	sum := fnv.New64a()
+	for _, id := range ids {
+		sum.Write([]byte(id))
+	}
+	return fmt.Sprintf("%d ids of sum %x", len(ids), sum.Sum64())
 }
 
 func (g gate) AnnounceGeneration(ctx context.Context, tenant hippo.TenantID, read hippo.Meta, next hippo.Generation) (m hippo.Meta, err error) {

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,10 +27,15 @@ const histories = "300"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		if err := flag.Set("rapid.checks", histories); err != nil {
+	defaults := map[string]string{
+		"rapid.checks": histories,
+		"rapid.seed":   strconv.FormatInt(time.Now().UnixNano(), 10),
+		// The seed is enough to repeat a history, and a file is in the way.
+		"rapid.nofailfile": "true",
+	}
+	flag.Visit(func(f *flag.Flag) { delete(defaults, f.Name) })
+	for name, value := range defaults {
+		if err := flag.Set(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}
@@ -42,6 +49,7 @@ type kind struct {
 	hands  bool // index documents are deleted by hand
 	faulty bool // calls fail, processes are killed
 	mixed  bool // a newer program joins
+	grows  bool // more is imported than eight shards hold
 }
 
 // script is a history that is being drawn.
@@ -50,6 +58,8 @@ type script struct {
 	*World
 	kind kind
 	plan Program
+	// imported counts what importMany wrote.
+	imported int
 	// even, where it is set, chooses in the place of rapid, which prefers small
 	// numbers: so that each history can be made short, but few are wild.
 	even *rand.Rand
@@ -106,6 +116,8 @@ func (s *script) change() {
 func (s *script) step() {
 	choice := s.pick(100, "step")
 	switch {
+	case choice >= 72 && choice < 80 && s.kind.grows:
+		s.importMany()
 	case choice < 45 && len(s.parked) > 0:
 		s.Let(s.pick(len(s.parked), "call"), s.fault())
 	case choice < 65 && len(s.waiting) > 0:
@@ -132,6 +144,19 @@ func (s *script) step() {
 		s.Wait(time.Duration(s.pick(4, "wait")) * 30 * time.Millisecond)
 	}
 	s.must(s.found())
+}
+
+// importMany writes some hundred memories with the longest names there are and
+// delivers much of what is waiting.
+func (s *script) importMany() {
+	for range 700 {
+		s.imported++
+		s.must(s.Save(fmt.Sprintf("pages/%06d%s", s.imported, strings.Repeat("x", 1090)), 0))
+	}
+	s.settle()
+	for n := s.pick(len(s.waiting), "deliveries"); n > 0; n-- {
+		s.Deliver(0, n%len(s.processes))
+	}
 }
 
 func (s *script) fault() Fault {
@@ -168,9 +193,13 @@ func (s *script) end() {
 		s.must(s.Drain())
 		s.Wait(2 * time.Minute)
 	}
-	if s.kind.lossy {
-		s.Send(repairmsg.Message{Cause: repairmsg.Nightly})
-		s.must(s.Drain())
+	for range 2 { // the second grows what the first has filled
+		// An older program drops the message that would have swept what a newer one
+		// has left over.
+		if s.kind.lossy || s.kind.grows || s.kind.mixed {
+			s.Send(repairmsg.Message{Cause: repairmsg.Nightly})
+			s.must(s.Drain())
+		}
 	}
 	if s.kind.hands && !s.kind.lossy {
 		for i := range s.processes { // whose caches are older than what was deleted
@@ -182,7 +211,13 @@ func (s *script) end() {
 	}
 	s.must(s.Equal())
 	s.repairAgain()
+	if s.kind.grows && s.shards() > hippo.MinShards {
+		grown.Add(1)
+	}
 }
+
+// grown counts the histories at whose end an index had grown.
+var grown atomic.Int64
 
 // repairAgain demands that a repair of a right index writes no document of it.
 func (s *script) repairAgain() {
@@ -193,6 +228,12 @@ func (s *script) repairAgain() {
 		s.Fatalf("a second repair wrote the index: %v became %v", before, after)
 	}
 	s.must(s.Equal())
+}
+
+func (s *script) shards() int {
+	meta, err := s.store.Meta(context.Background(), tenant)
+	s.must(err)
+	return meta.Current.Shards
 }
 
 func (s *script) revisions() map[string]int64 {
@@ -249,7 +290,11 @@ func inBubble(t *testing.T, f func()) {
 func history(t *testing.T, k kind) func(*rapid.T) {
 	return func(rt *rapid.T) {
 		inBubble(t, func() {
-			plan := Program{PageSize: rapid.IntRange(2, 7).Draw(rt, "page size"), LeaveEachPage: rapid.Bool().Draw(rt, "leave each page")}
+			page := rapid.IntRange(2, 7).Draw(rt, "page size")
+			if k.grows {
+				page *= 100
+			}
+			plan := Program{PageSize: page, LeaveEachPage: rapid.Bool().Draw(rt, "leave each page")}
 			w, err := NewWorld(rapid.IntRange(1, 3).Draw(rt, "processes"), plan)
 			if err != nil {
 				rt.Fatal(err)
@@ -288,9 +333,29 @@ func TestEveryHistoryEndsRight(t *testing.T) {
 	} {
 		t.Run(k.String(), func(t *testing.T) { rapid.Check(t, history(t, k)) })
 	}
+	t.Run("growth", growing)
 	total.Lock()
 	defer total.Unlock()
-	t.Logf("%d histories: %+v", total.seeds, total.Stats)
+	t.Logf("-rapid.seed=%s: %d histories, %+v", flag.Lookup("rapid.seed").Value, total.seeds, total.Stats)
+}
+
+// growing draws fewer histories, as each writes thousands of memories.
+func growing(t *testing.T) {
+	checks := flag.Lookup("rapid.checks").Value
+	all, err := strconv.Atoi(checks.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer checks.Set(checks.String())
+	if err := checks.Set(strconv.Itoa(max(all/60, 1))); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, history(t, kind{faulty: true, grows: true}))
+	rapid.Check(t, history(t, kind{faulty: true, lossy: true, hands: true, grows: true}))
+	t.Logf("in %d histories the index grew", grown.Load())
+	if all >= 300 && grown.Load() == 0 {
+		t.Error("no history made the index grow")
+	}
 }
 
 // String names what a kind of history has.

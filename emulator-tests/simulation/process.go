@@ -57,7 +57,7 @@ func newProcess(w *World, name string, program Program) *process {
 	reconciler := reconcile.New(store, w.layout.Naming, asker)
 	p.hook = indexhook.New(w.layout, database, func(ctx context.Context, tenant hippo.TenantID, ids []hippo.MemoryID) error {
 		named := slices.Sorted(slices.Values(ids))
-		return reconciler.Reconcile(withTask(ctx, fmt.Sprintf("%s hook %v", name, named)), tenant, named)
+		return reconciler.Reconcile(withTask(ctx, fmt.Sprintf("%s hook %s", name, namesOf(named))), tenant, named)
 	}, log)
 	options := repair.Options{PageSize: program.PageSize, RunFor: time.Hour, Now: p.now}
 	if program.LeaveEachPage {

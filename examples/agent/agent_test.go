@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
@@ -59,7 +60,7 @@ func TestAgentTakesAWholeTurn(t *testing.T) {
 		f.EmptyIndex()
 		p := f.Layout.Paths
 		app, err := functions.New(functions.Config{
-			Naming: string(f.Layout.Naming), Window: 4, CacheBytes: 1 << 20, Trusted: []string{"user", "assistant"},
+			Naming: string(f.Layout.Naming), Window: 4, CacheBytes: 1 << 20, TurnDeadline: time.Minute, Trusted: []string{"user", "assistant"},
 			MemoryPath: p.Memory, IndexPath: p.Index, MovePath: p.Move, MessagePath: p.Message, EpisodePath: p.Episode, PassPath: p.Pass, ReportPath: p.Report,
 		}, functions.Parts{Store: f.Direct, Log: f.Log()})
 		f.Must(err)

@@ -223,6 +223,9 @@ func TestLocalStackOnTheEmbeddedStore(t *testing.T) {
 	if out := c.ok("turn", "--tenant", "imported", "--thread", "imported"); !strings.Contains(out, "user: one\nassistant: two\nuser: new") {
 		t.Errorf("turn: %s", out)
 	}
+	if out := c.ok("turn", "--tenant", "imported", "--thread", "imported", "--format", "openai", "--budget", "6"); !strings.Contains(out, `"role": "user"`) || strings.Contains(out, "two") {
+		t.Errorf("turn of 6 tokens for openai: %s", out)
+	}
 	c.ok("nightly")
 	c.ok("repair", "--tenant", "other")
 	if out := c.ok("ls"); !regexp.MustCompile(`imported +0 +imported +3 +0`).MatchString(out) {

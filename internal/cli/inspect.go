@@ -16,6 +16,8 @@ type turnCmd struct {
 	Tenant  string `required:"" help:"Tenant." placeholder:"ID"`
 	Thread  string `required:"" help:"Thread." placeholder:"ID"`
 	Message string `help:"The new message of the user." placeholder:"TEXT"`
+	Format  string `help:"Print the body for a provider: openai, anthropic or gemini." placeholder:"NAME"`
+	Budget  *int   `help:"How many tokens the turn may cost." placeholder:"N"`
 	JSON    bool   `help:"Print the function's answer."`
 }
 
@@ -30,7 +32,7 @@ func (c *turnCmd) Run(ctx context.Context, to console) error {
 	if err != nil {
 		return err
 	}
-	req := functions.TurnRequest{ThreadRef: functions.ThreadRef{Tenant: c.Tenant, Thread: c.Thread}}
+	req := functions.TurnRequest{ThreadRef: functions.ThreadRef{Tenant: c.Tenant, Thread: c.Thread}, Format: c.Format, Budget: c.Budget}
 	if c.Message != "" {
 		req.Message = &functions.Message{ID: "new", Role: string(hippo.User), Content: c.Message}
 	}
@@ -38,8 +40,11 @@ func (c *turnCmd) Run(ctx context.Context, to console) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	switch {
+	case c.JSON:
 		return to.printJSON(turn)
+	case turn.Body != nil:
+		return to.printJSON(turn.Body)
 	}
 	printTurn(to, turn)
 	return nil
@@ -70,6 +75,9 @@ func printTurn(to console, turn functions.TurnResponse) {
 		to.say("The thread has no messages and the tenant no memories.")
 	}
 	l := turn.Ledger
+	for _, d := range l.Dropped {
+		to.say("\nNot shown of %s: %d (%s)", d.Block, d.Count, d.Why)
+	}
 	to.say("\n%d tokens, %d documents and %d bytes read, index %s, %d of %d memories listed", l.Tokens["total"], l.Documents, l.Bytes, l.Index, l.Listed, l.Memories)
 }
 

@@ -53,6 +53,7 @@ func (s *stack) start(ctx context.Context, kind localstack.StoreKind) error {
 	serve := localstack.Framework(functions.Config{
 		Project: project, Database: localstack.DefaultDatabase, Naming: string(hippo.Base64URL), Window: 30,
 		Trusted: []string{string(hippo.User), string(hippo.Assistant)}, CacheBytes: 64 << 20,
+		TurnDeadline: time.Minute,
 	}, log)
 	config := localstack.Config{
 		Store: kind, Dir: s.dir, Project: project, Log: log, Relay: relay.Options{Faults: s.faults},

@@ -60,6 +60,8 @@ var rows = []row{
 	{pkg: "cmd/hippofire", imports: anything},
 	{pkg: "examples/agent", bare: true},
 	{pkg: "emulator-tests", imports: anything, forTests: true},
+	{pkg: "examples", forTests: true},
+	{pkg: "examples/go", bare: true},
 	{pkg: "emulator-tests/environment", imports: anything, forTests: true},
 	{pkg: "emulator-tests/functionsprocess", imports: anything},
 	{pkg: "emulator-tests/rpcfault"},
