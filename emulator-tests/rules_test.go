@@ -53,8 +53,16 @@ var (
 	}
 )
 
-// unsignedToken is a sign-in as the emulator takes it: a JWT without signature.
+// unsignedToken is a sign-in of a tenant's user.
 func unsignedToken(user string) string {
+	return unsignedTokenOf(map[string]any{
+		"sub": user, "user_id": user, "tenant": user,
+		"firebase": map[string]any{"sign_in_provider": "custom", "tenant": user},
+	})
+}
+
+// unsignedTokenOf is a sign-in as the emulator takes it: a JWT without signature.
+func unsignedTokenOf(claims map[string]any) string {
 	part := func(v map[string]any) string {
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -62,10 +70,8 @@ func unsignedToken(user string) string {
 		}
 		return base64.RawURLEncoding.EncodeToString(text)
 	}
-	return part(map[string]any{"alg": "none", "typ": "JWT"}) + "." + part(map[string]any{
-		"sub": user, "user_id": user, "tenant": user, "iat": 0, "exp": 1 << 40,
-		"firebase": map[string]any{"sign_in_provider": "custom", "tenant": user},
-	}) + "."
+	claims["iat"], claims["exp"] = 0, 1<<40
+	return part(map[string]any{"alg": "none", "typ": "JWT"}) + "." + part(claims) + "."
 }
 
 func (p rulesProject) send(by caller, method, url string, body any) (int, string) {
@@ -162,6 +168,7 @@ func documentPaths() map[string]string {
 		"pass":       hippo.Fill(p.Pass, "acme", "main", "2026-10-11T09:30:00.000000Z_m1"),
 		"report":     hippo.Fill(p.Report, "acme", "repair"),
 		"tenant":     "tenants/acme",
+		"below one":  hippo.Fill(p.Memory, "acme", "bWVtb3J5") + "/more/x",
 		"thread":     "tenants/acme/threads/main",
 		"none of us": "else/where",
 	}

@@ -21,10 +21,11 @@ import (
 
 // App is the functions of one process.
 type App struct {
-	config Config
-	layout hippo.Layout
-	store  hippo.Store
-	log    *slog.Logger
+	config  Config
+	layout  hippo.Layout
+	store   hippo.Store
+	log     *slog.Logger
+	callers *callers
 
 	contracts contract.Set
 
@@ -55,6 +56,10 @@ func New(config Config, parts Parts) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	callers, err := newCallers(config)
+	if err != nil {
+		return nil, err
+	}
 	count, err := config.counter()
 	if err != nil {
 		return nil, err
@@ -78,8 +83,9 @@ func New(config Config, parts Parts) (*App, error) {
 		layout:    layout,
 		store:     parts.Store,
 		log:       parts.Log,
+		callers:   callers,
 		contracts: contracts,
-		hook:      indexhook.New(layout, config.Database, reconciler.Reconcile, parts.Log),
+		hook:      indexhook.New(layout, config.Database, logBatches(reconciler.Reconcile, parts.Log), parts.Log),
 		index:     index,
 		reader:    turnreader.New(parts.Store, layout, index, turnreader.Options{Window: config.Window, Tokens: count, Deadline: config.TurnDeadline}),
 		writer:    episodewriter.New(parts.Store, layout.Naming, config.Trusted, recordReconcile, parts.Log),

@@ -33,13 +33,25 @@ type Config struct {
 	PassPath    string `env:"HIPPOFIRE_PASS_PATH"`
 	ReportPath  string `env:"HIPPOFIRE_REPORT_PATH"`
 
+	MemoryNameField       string `env:"HIPPOFIRE_MEMORY_NAME_FIELD"`
+	MemoryContentField    string `env:"HIPPOFIRE_MEMORY_CONTENT_FIELD"`
+	MemoryUpdatedAtField  string `env:"HIPPOFIRE_MEMORY_UPDATED_AT_FIELD"`
+	MessageRoleField      string `env:"HIPPOFIRE_MESSAGE_ROLE_FIELD"`
+	MessageContentField   string `env:"HIPPOFIRE_MESSAGE_CONTENT_FIELD"`
+	MessageCreatedAtField string `env:"HIPPOFIRE_MESSAGE_CREATED_AT_FIELD"`
+
 	Window     int      `env:"HIPPOFIRE_WINDOW, default=30"`
 	Trusted    []string `env:"HIPPOFIRE_TRUSTED_SPEAKERS, default=user,assistant"`
 	CacheBytes int64    `env:"HIPPOFIRE_CACHE_BYTES, default=67108864"`
 
-	Tokenizer    string        `env:"HIPPOFIRE_TOKENIZER, default=chars4"`
-	TurnDeadline time.Duration `env:"HIPPOFIRE_TURN_DEADLINE, default=5s"`
-	Contracts    string        `env:"HIPPOFIRE_CONTRACTS"`
+	// With an audience, callers of the HTTP functions show a token that is for it.
+	TokenAudience string        `env:"HIPPOFIRE_TOKEN_AUDIENCE"`
+	TokenIssuer   string        `env:"HIPPOFIRE_TOKEN_ISSUER"`
+	TokenKeys     string        `env:"HIPPOFIRE_TOKEN_KEYS"`
+	TokenClaim    string        `env:"HIPPOFIRE_TOKEN_CLAIM, default=tenant"`
+	Tokenizer     string        `env:"HIPPOFIRE_TOKENIZER, default=chars4"`
+	TurnDeadline  time.Duration `env:"HIPPOFIRE_TURN_DEADLINE, default=5s"`
+	Contracts     string        `env:"HIPPOFIRE_CONTRACTS"`
 
 	// TestNoReconcile leaves the index to the document trigger alone. It is for
 	// tests that want to see the trigger work.
@@ -60,6 +72,9 @@ func ConfigFromEnv(ctx context.Context, lookup envconfig.Lookuper) (Config, erro
 		c.Project, _ = lookup.Lookup("GOOGLE_CLOUD_PROJECT")
 	}
 	if _, err := c.Layout(); err != nil {
+		return c, err
+	}
+	if _, err := newCallers(c); err != nil {
 		return c, err
 	}
 	switch {
@@ -109,24 +124,34 @@ func (c Config) contracts() (contract.Set, error) {
 // Invalid and name the variable.
 func (c Config) Layout() (hippo.Layout, error) {
 	layout := hippo.DefaultLayout()
-	for _, p := range []struct {
-		path *string
-		set  string
+	paths, fields := &layout.Paths, &layout.Fields
+	for _, setting := range []struct {
+		of  *string
+		set string
 	}{
-		{&layout.Paths.Memory, c.MemoryPath},
-		{&layout.Paths.Index, c.IndexPath},
-		{&layout.Paths.Move, c.MovePath},
-		{&layout.Paths.Message, c.MessagePath},
-		{&layout.Paths.Episode, c.EpisodePath},
-		{&layout.Paths.Pass, c.PassPath},
-		{&layout.Paths.Report, c.ReportPath},
+		{&paths.Memory, c.MemoryPath},
+		{&paths.Index, c.IndexPath},
+		{&paths.Move, c.MovePath},
+		{&paths.Message, c.MessagePath},
+		{&paths.Episode, c.EpisodePath},
+		{&paths.Pass, c.PassPath},
+		{&paths.Report, c.ReportPath},
+		{&fields.MemoryName, c.MemoryNameField},
+		{&fields.MemoryContent, c.MemoryContentField},
+		{&fields.MemoryUpdatedAt, c.MemoryUpdatedAtField},
+		{&fields.MessageRole, c.MessageRoleField},
+		{&fields.MessageContent, c.MessageContentField},
+		{&fields.MessageCreatedAt, c.MessageCreatedAtField},
 	} {
-		if p.set != "" {
-			*p.path = p.set
+		if setting.set != "" {
+			*setting.of = setting.set
 		}
 	}
-	if err := layout.Paths.Check(); err != nil {
+	if err := paths.Check(); err != nil {
 		return layout, variable(err, "HIPPOFIRE_%s_PATH")
+	}
+	if err := fields.Check(); err != nil {
+		return layout, variable(err, "HIPPOFIRE_%s_FIELD")
 	}
 	naming, err := hippo.ParseNaming(c.Naming)
 	layout.Naming = naming

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/hippofire/hippofire/hippo"
@@ -42,8 +43,9 @@ func serve[Req, Resp any](w http.ResponseWriter, r *http.Request, answer func(co
 		writeProblem(w, http.StatusMethodNotAllowed, "", "this function takes POST, not "+r.Method)
 		return
 	}
+	r = r.WithContext(withToken(traced(r), r))
 	var req Req
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := readBody(w, r, readWithin)
 	if err == nil {
 		err = decodeStrict(body, &req)
 	}
@@ -56,6 +58,26 @@ func serve[Req, Resp any](w http.ResponseWriter, r *http.Request, answer func(co
 		return
 	}
 	writeJSON(w, http.StatusOK, "application/json", resp)
+}
+
+// readWithin bounds the time in which a body has to arrive. The framework's server
+// has no limit of its own, and a client that sends a byte now and then would hold
+// one of the instance's requests for as long as the platform allows.
+const readWithin = 20 * time.Second
+
+// readBody reads a request's body within its limits. The deadline is lifted again
+// afterwards: the server goes on reading to learn whether the client is still
+// there, and would take a deadline that passes for its end.
+func readBody(w http.ResponseWriter, r *http.Request, within time.Duration) ([]byte, error) {
+	// A writer that cannot set a deadline has a server with limits of its own.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(within))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, hippo.Errorf(hippo.Unavailable, "", "the body did not arrive within %s", within)
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	return body, err
 }
 
 // fail answers with the problem that err is. What is not the caller's to mend is
@@ -78,6 +100,10 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 			p.Detail = "something unforeseen happened; the log says more"
 		}
 		w.Header().Set("Retry-After", "1")
+	}
+	if errors.Is(err, errUnauthenticated) {
+		p.Status = http.StatusUnauthorized
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 	}
 	p.write(w)
 }

@@ -3,15 +3,28 @@ package functions
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
+	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/hippofire/hippofire/docevent"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/indexhook"
 	"github.com/hippofire/hippofire/repairmsg"
 )
 
 const published = "google.cloud.pubsub.topic.v1.messagePublished"
+
+// logBatches logs how many memories each write of the hook was for.
+func logBatches(reconcile indexhook.Reconcile, log *slog.Logger) indexhook.Reconcile {
+	return func(ctx context.Context, tenant hippo.TenantID, ids []hippo.MemoryID) error {
+		begun := time.Now()
+		err := reconcile(ctx, tenant, ids)
+		log.InfoContext(ctx, "batch written", "tenant", tenant, "memories", len(ids), "ok", err == nil, "milliseconds", time.Since(begun).Milliseconds())
+		return err
+	}
+}
 
 // IndexHook takes the document trigger's events. An error asks for the event to
 // be delivered again; an event that never could be used is logged and

@@ -356,6 +356,7 @@ func TestMisconfiguredProcessSaysWhichVariable(t *testing.T) {
 	for variable, value := range map[string]string{
 		"HIPPOFIRE_NAMING": "rot13", "HIPPOFIRE_WINDOW": "0", "HIPPOFIRE_CACHE_BYTES": "-1",
 		"HIPPOFIRE_MEMORY_PATH": "memories/{memory}", "HIPPOFIRE_INDEX_PATH": "tenants/{tenant}/memories/{shard}",
+		"HIPPOFIRE_MEMORY_NAME_FIELD": "a b", "HIPPOFIRE_MESSAGE_ROLE_FIELD": "terms", "HIPPOFIRE_MEMORY_UPDATED_AT_FIELD": "content",
 	} {
 		_, err := functions.ConfigFromEnv(t.Context(), envconfig.MapLookuper(map[string]string{variable: value}))
 		if !hippo.IsKind(err, hippo.Invalid) || !strings.Contains(err.Error(), variable) {

@@ -6,9 +6,9 @@ import (
 )
 
 // NewLog makes a log of JSON lines with the field names that Cloud Logging reads
-// a line's severity and message from.
+// a line's severity, message and trace from.
 func NewLog(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+	return slog.New(newTraceHandler(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) > 0 {
 			return a
 		}
@@ -22,5 +22,5 @@ func NewLog(w io.Writer) *slog.Logger {
 			a.Key = "message"
 		}
 		return a
-	}}))
+	}})))
 }

@@ -1,9 +1,9 @@
 package functions
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 
@@ -28,8 +28,13 @@ func receive(w http.ResponseWriter, r *http.Request, take func(context.Context, 
 		writeProblem(w, http.StatusMethodNotAllowed, "", "this function takes POST, not "+r.Method)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	e, err := eventOf(r)
+	r = r.WithContext(traced(r))
+	var e event.Event
+	body, err := readBody(w, r, readWithin)
+	if err == nil {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		e, err = eventOf(r)
+	}
 	if err == nil {
 		err = take(r.Context(), e)
 	}
@@ -50,10 +55,7 @@ func eventOf(r *http.Request) (event.Event, error) {
 	if err == nil {
 		err = e.Validate()
 	}
-	switch {
-	case isTooLarge(err):
-		return event.Event{}, err
-	case err != nil:
+	if err != nil {
 		return event.Event{}, hippo.Wrap(hippo.Invalid, err, "the request is no event")
 	}
 	return *e, nil
@@ -76,9 +78,4 @@ func pushOf(r *http.Request) (event.Event, error) {
 	e.SetType(published)
 	e.SetSource("//pubsub.googleapis.com/")
 	return e, e.SetData(event.ApplicationJSON, body)
-}
-
-func isTooLarge(err error) bool {
-	var tooLarge *http.MaxBytesError
-	return errors.As(err, &tooLarge)
 }

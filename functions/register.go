@@ -69,6 +69,11 @@ func Handler(app *App) http.Handler {
 	return mux
 }
 
+var eventNames []string
+
+// EventNames lists the functions that an event triggers.
+func EventNames() []string { return slices.Clone(eventNames) }
+
 // post registers an HTTP function.
 func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (Resp, error)) {
 	e := Endpoint{Name: name, Method: methodName(answer), Request: reflect.TypeFor[Req](), Response: reflect.TypeFor[Resp]()}
@@ -77,6 +82,10 @@ func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (R
 			serve(w, r, func(ctx context.Context, req Req) (Resp, error) {
 				app, err := get(ctx)
 				if err != nil {
+					var none Resp
+					return none, err
+				}
+				if err := app.callers.admit(ctx, tenantOf(req)); err != nil {
 					var none Resp
 					return none, err
 				}
@@ -96,6 +105,7 @@ func methodName(f any) string {
 
 // on registers an event function.
 func on(name string, take func(*App, context.Context, event.Event) error) {
+	eventNames = append(eventNames, name)
 	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
 		receive(w, r, func(ctx context.Context, e event.Event) error {
 			app, err := shared.get(ctx)

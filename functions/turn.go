@@ -69,7 +69,8 @@ func (a *App) Turn(ctx context.Context, req TurnRequest) (TurnResponse, error) {
 	l := turn.Ledger
 	a.log.InfoContext(ctx, "turn", "tenant", turn.Tenant, "thread", turn.Thread, "format", form, "contract", req.Contract, "index", l.Index,
 		"memories", l.Memories, "listed", l.Listed, "tokens", l.Tokens, "budget", l.Budget, "dropped", l.Dropped, "reads", l.Reads,
-		"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "blocked_names", l.BlockedNames, "blocked_pointers", l.BlockedPointers, "milliseconds", l.Milliseconds)
+		"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "blocked_names", l.BlockedNames, "blocked_pointers", l.BlockedPointers,
+		"dropped_pointers", l.DroppedPointers, "milliseconds", l.Milliseconds)
 	resp := TurnResponse{Tenant: turn.Tenant, Thread: turn.Thread, Format: form, Ledger: l}
 	out := rendered(turn)
 	if req.Tools {

@@ -121,12 +121,28 @@ func (p Paths) MatchMemory(path string) (TenantID, MemoryID, bool) {
 	return tenant, id, err == nil
 }
 
-// Layout is how a store's documents are laid out: where they lie, and how a
-// memory's id and its name are made from each other.
+// Layout is how a store's documents are laid out: where they lie, what their
+// fields are called, and how a memory's id and its name are made from each other.
 type Layout struct {
 	Paths  Paths
+	Fields Fields
 	Naming Naming
 }
 
+// Check refuses a layout that would not do. Its error is of kind Invalid and
+// names what is at fault.
+func (l Layout) Check() error {
+	if err := l.Paths.Check(); err != nil {
+		return Under(err, "paths")
+	}
+	if err := l.Fields.Check(); err != nil {
+		return Under(err, "fields")
+	}
+	_, err := ParseNaming(string(l.Naming))
+	return InField(err, "naming")
+}
+
 // DefaultLayout is the layout unless configuration says otherwise.
-func DefaultLayout() Layout { return Layout{Paths: DefaultPaths(), Naming: Base64URL} }
+func DefaultLayout() Layout {
+	return Layout{Paths: DefaultPaths(), Fields: DefaultFields(), Naming: Base64URL}
+}

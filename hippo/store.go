@@ -21,6 +21,7 @@ type Store interface {
 	MemoryStore
 	IndexStore
 	ThreadStore
+	ForgetStore
 
 	// Tenants lists tenants in the order of their ids, at most limit of them,
 	// beginning behind after. A tenant is there when any document of its is,
@@ -142,4 +143,23 @@ type ThreadStore interface {
 	// away from it. Of a pass recorded before, the result has the episode that is
 	// there now.
 	RecordPass(ctx context.Context, tenant TenantID, thread ThreadID, pass Pass) (PassResult, error)
+}
+
+// ForgetStore deletes what is to be forgotten. Documents are deleted whatever they
+// hold, those that nobody could read included. What other programs keep below a
+// document, or in a tenant's or thread's own, is theirs and stays.
+type ForgetStore interface {
+	// DeleteThread deletes a thread's messages, episodes and receipts, at most
+	// limit documents, and tells how many. Fewer means that none is left.
+	DeleteThread(ctx context.Context, tenant TenantID, thread ThreadID, limit int) (int, error)
+	// DeleteTenant deletes a tenant's memories, moves, index and reports in the
+	// same way. Its threads stay.
+	DeleteTenant(ctx context.Context, tenant TenantID, limit int) (int, error)
+	// DeleteMoves deletes what is noted of moves away from a memory and into it, and
+	// lists those that were moved into it, in the order of their ids.
+	DeleteMoves(ctx context.Context, tenant TenantID, id MemoryID) ([]MemoryID, error)
+	// RemovePointer takes a memory out of the pointers of the episode that ends at
+	// to. All else of the episode stays as it is; one that does not exist, or does
+	// not point there, is no error.
+	RemovePointer(ctx context.Context, tenant TenantID, thread ThreadID, to Position, id MemoryID) error
 }

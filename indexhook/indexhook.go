@@ -41,7 +41,7 @@ func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error
 	case err == nil:
 		h.log.InfoContext(ctx, "indexed", "event", eventID, "tenant", tenant, "lag_milliseconds", time.Since(at).Milliseconds())
 	case !hippo.ErrorKindOf(err).Retry():
-		h.log.WarnContext(ctx, "event dropped: it can never be indexed", "event", eventID, "tenant", tenant, "memory", id, "error", err)
+		h.log.WarnContext(ctx, "event dropped: it can never be indexed", "event", eventID, "tenant", tenant, "error", err)
 		return nil
 	}
 	return err

@@ -183,7 +183,8 @@ func (w *run) finish(ctx context.Context) error {
 		return err
 	}
 	w.log.InfoContext(ctx, "repaired", "tenant", w.report.Tenant, "cause", w.report.Cause, "rebuilt", w.report.Rebuilt,
-		"memories", w.report.Memories, "findings", w.report.Findings, "reads", w.report.Reads, "writes", w.report.Writes)
+		"memories", w.report.Memories, "findings", w.report.Findings, "reads", w.report.Reads, "writes", w.report.Writes,
+		"milliseconds", int64(w.report.Duration)/1000)
 	return nil
 }
 

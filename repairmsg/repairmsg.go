@@ -58,7 +58,8 @@ func Decode(data []byte) (Message, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&m); err != nil {
-		return m, hippo.Wrap(hippo.Invalid, err, "the repair message is not one of ours")
+		// What the decoder complains of may quote the message, and errors are logged.
+		return m, hippo.Errorf(hippo.Invalid, "", "the repair message is not one of ours")
 	}
 	if m.Tenant == "" {
 		return m, nil

@@ -49,8 +49,9 @@ type Buffer struct {
 	// the scan refused them.
 	Gap     bool
 	Blocked int
-	// Withheld counts pointers whose names the scan refuses.
-	Withheld int
+	// Withheld counts pointers whose names the scan refuses, Dropped those that
+	// lead to no listed memory.
+	Withheld, Dropped int
 	// gapAt is the line before which the gap line stands: the second, or the first
 	// where the thread's first stretch is not shown.
 	gapAt int
@@ -115,6 +116,11 @@ func (r *Reader) render(ctx context.Context, tenant hippo.TenantID, episodes []h
 	for _, e := range shown {
 		names, withheld := r.names(e.Pointers, now)
 		b.Withheld += withheld
+		for _, id := range e.Pointers {
+			if _, ok := now[id]; !ok {
+				b.Dropped++
+			}
+		}
 		b.Lines = append(b.Lines, Line{Handle: e.Handle, From: e.From.At, To: e.To.At, Gist: e.Gist, Pointers: names})
 	}
 	if len(episodes) > 0 {

@@ -154,7 +154,7 @@ func (w *work) blocks() []Block {
 
 // ledger is what the blocks cost, but for what was read.
 func (w *work) ledger(blocks []Block) Ledger {
-	l := Ledger{Tokens: map[string]int{}, Budget: w.limit, Dropped: w.dropped, Index: w.source, Blocked: w.buffer.Blocked, BlockedPointers: w.buffer.Withheld, Milliseconds: w.stages}
+	l := Ledger{Tokens: map[string]int{}, Budget: w.limit, Dropped: w.dropped, Index: w.source, Blocked: w.buffer.Blocked, BlockedPointers: w.buffer.Withheld, DroppedPointers: w.buffer.Dropped, Milliseconds: w.stages}
 	if w.known != nil {
 		l.Memories, l.BlockedNames = w.known.Len(), w.known.block.Blocked
 	}

@@ -130,6 +130,9 @@ type Ledger struct {
 	// BlockedPointers counts names of memories that a line would show, did the
 	// scan not refuse them.
 	BlockedPointers int `json:"blocked_pointers"`
+	// DroppedPointers counts pointers of shown lines that lead to no memory that the
+	// list knows.
+	DroppedPointers int `json:"dropped_pointers"`
 	// Milliseconds is by stage, with the whole under "total". Stages overlap.
 	Milliseconds map[string]float64 `json:"milliseconds"`
 }

@@ -38,8 +38,10 @@ type World struct {
 	Layout hippo.Layout
 	wire   *firestoredb.WireCounter // nil on the embedded store
 	// runs is how often a way is run at most.
-	runs   int
-	closes []func() error
+	runs int
+	// Project and Host lead another process to the store; empty on the embedded one.
+	Project, Host string
+	closes        []func() error
 }
 
 // Open makes a World. A Firestore emulator that runs at host is used; where host
@@ -68,6 +70,7 @@ func Open(ctx context.Context, kind localstack.StoreKind, host string) (*World, 
 		return nil, errors.Join(err, w.Close())
 	}
 	w.Store, w.closes = store, append(w.closes, store.Close)
+	w.Project, w.Host = project, host
 	return w, nil
 }
 

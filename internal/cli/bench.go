@@ -9,6 +9,7 @@ type benchCmd struct {
 	Reach     benchReachCmd     `cmd:"" help:"How much of what answers the questions of LoCoMo a model can see or open."`
 	Repair    benchRepairCmd    `cmd:"" help:"What a repair costs, of a right index and of a wrong one."`
 	Freshness benchFreshnessCmd `cmd:"" help:"How soon a change shows in the list."`
+	Start     benchStartCmd     `cmd:"" help:"How long a new process of the functions takes until it has answered a turn, and how large it is."`
 }
 
 // benchStore says where a benchmark's documents lie.

@@ -39,7 +39,9 @@ type commands struct {
 	Ls       lsCmd       `cmd:"" help:"List tenants, threads and how much they hold."`
 	Check    checkCmd    `cmd:"" help:"Compare index and memories. Exit code 0: equal, 1: different, 2: could not tell."`
 	Repair   repairCmd   `cmd:"" help:"Mend or build a tenant's index now."`
+	Forget   forgetCmd   `cmd:"" help:"Delete a tenant, a thread or a memory for good, with everything that was made of it."`
 	Nightly  nightlyCmd  `cmd:"" help:"Publish the message that Cloud Scheduler publishes every night."`
+	Doctor   doctorCmd   `cmd:"" help:"Look at settings, database, indexes, repairs and versions, and say how to mend what is not well."`
 	Bench    benchCmd    `cmd:"" help:"Measure what the design promises."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }

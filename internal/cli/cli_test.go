@@ -305,7 +305,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 
 func TestHelpListsEveryCommand(t *testing.T) {
 	out := newCommand(t).ok("--help")
-	for _, name := range []string{"demo", "local", "import", "turn", "episodes", "ls", "check", "repair", "nightly", "version"} {
+	for _, name := range []string{"demo", "local", "import", "turn", "episodes", "ls", "check", "repair", "forget", "doctor", "nightly", "version"} {
 		if !strings.Contains(out, name) {
 			t.Errorf("--help does not name %s", name)
 		}

@@ -81,7 +81,7 @@ func (s *Store) apply(e effect, now time.Time) {
 	name, id := splitPath(e.path)
 	c := s.collections[name]
 	if c == nil {
-		c = &collection{docs: map[string]*document{}, place: placerOf(s.layout.Paths, name), views: map[view]*order{}}
+		c = &collection{docs: map[string]*document{}, place: layout(s.layout).placerOf(name), views: map[view]*order{}}
 		s.collections[name] = c
 	}
 	d := &document{fields: e.fields, created: now, updated: now, size: e.size}

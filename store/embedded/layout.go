@@ -18,15 +18,18 @@ const (
 	byHandle = "handle"
 )
 
+// layout is where documents lie and what their fields are called.
+type layout hippo.Layout
+
 // placer tells in which views a document stands, and under which key.
 type placer func(id string, fields schema.Fields) map[view]string
 
-func placeMessage(id string, fields schema.Fields) map[view]string {
-	at, ok := fields[schema.CreatedAt].(time.Time)
+func (l layout) placeMessage(id string, fields schema.Fields) map[view]string {
+	at, ok := fields[l.Fields.MessageCreatedAt].(time.Time)
 	if !ok {
 		return nil
 	}
-	m, key := schema.ParseMessage(hippo.MessageID(id), fields), hippo.MicrosOf(at).String()
+	m, key := schema.ParseMessage(l.Fields, hippo.MessageID(id), fields), hippo.MicrosOf(at).String()
 	places := map[view]string{{name: byTime}: key}
 	for _, term := range m.Terms {
 		places[view{byTerm, term}] = key
@@ -50,12 +53,12 @@ func placeEpisode(_ string, fields schema.Fields) map[view]string {
 func placeOf(p hippo.Position) item { return item{p.At.String(), string(p.ID)} }
 
 // placerOf is the placer of a collection's documents, nil where they need none.
-func placerOf(paths hippo.Paths, collection string) placer {
+func (l layout) placerOf(collection string) placer {
 	path := collection + "/-"
-	if _, ok := hippo.Match(paths.Message, path); ok {
-		return placeMessage
+	if _, ok := hippo.Match(l.Paths.Message, path); ok {
+		return l.placeMessage
 	}
-	if _, ok := hippo.Match(paths.Episode, path); ok {
+	if _, ok := hippo.Match(l.Paths.Episode, path); ok {
 		return placeEpisode
 	}
 	return nil

@@ -15,7 +15,7 @@ func (s *Store) Memory(ctx context.Context, tenant hippo.TenantID, id hippo.Memo
 			return hippo.Errorf(hippo.NotFound, "", "no memory has the id %.80q", id)
 		}
 		name, _ := s.layout.Naming.Name(id)
-		m = schema.ParseMemory(id, d.fields, d.updated, name)
+		m = schema.ParseMemory(s.layout.Fields, id, d.fields, d.updated, name)
 		return nil
 	})
 	return m, err
@@ -44,9 +44,9 @@ func (t *tx) saveMemory(tenant hippo.TenantID, m hippo.Memory) {
 	if m.UpdatedAt == 0 {
 		at = t.now()
 	}
-	t.merge(t.store.memoryPath(tenant, m.ID), schema.Fields{
-		schema.Name: m.Name, schema.Content: m.Content, schema.UpdatedAt: at,
-	})
+	fields := schema.MemoryFields(t.store.layout.Fields, m)
+	fields[t.store.layout.Fields.MemoryUpdatedAt] = at
+	t.merge(t.store.memoryPath(tenant, m.ID), fields)
 }
 
 // DeleteMemory implements hippo.MemoryStore.
@@ -77,8 +77,8 @@ func (s *Store) ScanEntries(ctx context.Context, tenant hippo.TenantID, after hi
 				break
 			}
 			d := c.docs[x.id]
-			entries = append(entries, hippo.Entry{ID: hippo.MemoryID(x.id), UpdatedAt: schema.MemoryTime(d.fields, d.updated)})
-			bytes += withoutID + int64(len(x.id)) + sizeOf(d, schema.UpdatedAt)
+			entries = append(entries, hippo.Entry{ID: hippo.MemoryID(x.id), UpdatedAt: schema.MemoryTime(s.layout.Fields, d.fields, d.updated)})
+			bytes += withoutID + int64(len(x.id)) + sizeOf(d, s.layout.Fields.MemoryUpdatedAt)
 		}
 		r.returned(len(entries), bytes)
 		return nil

@@ -16,12 +16,12 @@ func (s *Store) SaveMessages(ctx context.Context, tenant hippo.TenantID, thread 
 		stored := make(map[hippo.MessageID]hippo.Message)
 		for _, m := range messages {
 			if d := t.project(s.messagePath(tenant, thread, m.ID)); d != nil {
-				stored[m.ID] = schema.ParseMessage(m.ID, d.fields)
+				stored[m.ID] = schema.ParseMessage(s.layout.Fields, m.ID, d.fields)
 			}
 		}
 		created = hippo.PlanSave(messages, stored, hippo.MicrosOf(t.now()))
 		for _, m := range created {
-			t.set(s.messagePath(tenant, thread, m.ID), schema.MessageFields(m))
+			t.set(s.messagePath(tenant, thread, m.ID), schema.MessageFields(s.layout.Fields, m))
 		}
 		return nil
 	})
@@ -70,7 +70,7 @@ func (s *Store) listMessages(ctx context.Context, method string, tenant hippo.Te
 	err = s.view(ctx, method, func(r *reader) error {
 		c := s.collection(s.layout.Paths.Message, string(tenant), string(thread))
 		r.query(c, in(c), limit, func(id string, d *document) {
-			messages = append(messages, schema.ParseMessage(hippo.MessageID(id), d.fields))
+			messages = append(messages, schema.ParseMessage(s.layout.Fields, hippo.MessageID(id), d.fields))
 		})
 		return nil
 	})
@@ -108,8 +108,8 @@ func (s *Store) Positions(ctx context.Context, tenant hippo.TenantID, thread hip
 	err = s.view(ctx, "Positions", func(r *reader) error {
 		found = make(map[hippo.MessageID]hippo.Position, len(ids))
 		for _, id := range ids {
-			if d := r.project(s.messagePath(tenant, thread, id), schema.CreatedAt); d != nil {
-				found[id] = schema.ParseMessage(id, d.fields).Position()
+			if d := r.project(s.messagePath(tenant, thread, id), s.layout.Fields.MessageCreatedAt); d != nil {
+				found[id] = schema.ParseMessage(s.layout.Fields, id, d.fields).Position()
 			}
 		}
 		return nil

@@ -52,7 +52,7 @@ func (s *Store) ScanMemories(ctx context.Context, tenant hippo.TenantID) (memori
 	err = s.view(ctx, "ScanMemories", func(r *reader) error {
 		var bytes int64
 		for id, d := range s.collection(s.layout.Paths.Memory, string(tenant)).docs {
-			memories = append(memories, schema.ParseMemory(hippo.MemoryID(id), d.fields, d.updated, ""))
+			memories = append(memories, schema.ParseMemory(s.layout.Fields, hippo.MemoryID(id), d.fields, d.updated, ""))
 			bytes += d.size
 		}
 		r.returned(len(memories), bytes)

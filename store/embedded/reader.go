@@ -80,8 +80,8 @@ func sizeOf(d *document, fields ...string) int64 {
 func (r *reader) times(tenant hippo.TenantID, ids []hippo.MemoryID) map[hippo.MemoryID]hippo.Micros {
 	found := make(map[hippo.MemoryID]hippo.Micros, len(ids))
 	for _, id := range ids {
-		if d := r.project(r.store.memoryPath(tenant, id), schema.UpdatedAt); d != nil {
-			found[id] = schema.MemoryTime(d.fields, d.updated)
+		if d := r.project(r.store.memoryPath(tenant, id), r.store.layout.Fields.MemoryUpdatedAt); d != nil {
+			found[id] = schema.MemoryTime(r.store.layout.Fields, d.fields, d.updated)
 		}
 	}
 	return found

@@ -53,11 +53,8 @@ var _ hippo.Store = (*Store)(nil)
 
 // New makes an empty store in memory. Its error is of kind Invalid.
 func New(layout hippo.Layout, options *Options) (*Store, error) {
-	if err := layout.Paths.Check(); err != nil {
+	if err := layout.Check(); err != nil {
 		return nil, err
-	}
-	if _, err := hippo.ParseNaming(string(layout.Naming)); err != nil {
-		return nil, hippo.InField(err, "naming")
 	}
 	if options == nil {
 		options = &Options{}

@@ -320,3 +320,39 @@ func (s *Store) RecordPass(ctx context.Context, tenant hippo.TenantID, thread hi
 	})
 	return v, err
 }
+
+// DeleteThread is hippo.Store's.
+func (s *Store) DeleteThread(ctx context.Context, tenant hippo.TenantID, thread hippo.ThreadID, limit int) (v int, err error) {
+	err = s.around(ctx, "DeleteThread", func() (err error) {
+		v, err = s.Inner.DeleteThread(ctx, tenant, thread, limit)
+		return err
+	})
+	return v, err
+}
+
+// DeleteTenant is hippo.Store's.
+func (s *Store) DeleteTenant(ctx context.Context, tenant hippo.TenantID, limit int) (v int, err error) {
+	err = s.around(ctx, "DeleteTenant", func() (err error) {
+		v, err = s.Inner.DeleteTenant(ctx, tenant, limit)
+		return err
+	})
+	return v, err
+}
+
+// DeleteMoves is hippo.Store's.
+func (s *Store) DeleteMoves(ctx context.Context, tenant hippo.TenantID, id hippo.MemoryID) (v []hippo.MemoryID, err error) {
+	err = s.around(ctx, "DeleteMoves", func() (err error) {
+		v, err = s.Inner.DeleteMoves(ctx, tenant, id)
+		return err
+	})
+	return v, err
+}
+
+// RemovePointer is hippo.Store's.
+func (s *Store) RemovePointer(ctx context.Context, tenant hippo.TenantID, thread hippo.ThreadID, to hippo.Position, id hippo.MemoryID) (err error) {
+	err = s.around(ctx, "RemovePointer", func() (err error) {
+		err = s.Inner.RemovePointer(ctx, tenant, thread, to, id)
+		return err
+	})
+	return err
+}

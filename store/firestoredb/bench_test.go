@@ -67,7 +67,7 @@ func selectEntries(h harness, shard hippo.ShardID, ids []hippo.MemoryID) error {
 				refs = append(refs, memories.Doc(string(id)))
 			}
 			found := map[string]any{}
-			documents := tx.Documents(memories.Where(firestore.DocumentID, "in", refs).Select(schema.UpdatedAt))
+			documents := tx.Documents(memories.Where(firestore.DocumentID, "in", refs).Select(hippo.DefaultFields().MemoryUpdatedAt))
 			for {
 				d, err := documents.Next()
 				if err == iterator.Done {
@@ -76,7 +76,7 @@ func selectEntries(h harness, shard hippo.ShardID, ids []hippo.MemoryID) error {
 				if err != nil {
 					return err
 				}
-				found[d.Ref.ID] = int64(schema.MemoryTime(d.Data(), d.UpdateTime))
+				found[d.Ref.ID] = int64(schema.MemoryTime(hippo.DefaultFields(), d.Data(), d.UpdateTime))
 			}
 			for _, id := range chunk {
 				u := firestore.Update{FieldPath: firestore.FieldPath{schema.Entries, string(id)}, Value: firestore.Delete}

@@ -25,11 +25,11 @@ func (s *Store) WriteEntries(ctx context.Context, tenant hippo.TenantID, targets
 		return err
 	}
 	_, err = s.transact(ctx, method, func(t *tx) ([]*pb.Write, error) {
-		found, err := t.get(names, []string{schema.UpdatedAt})
+		found, err := t.get(names, []string{s.layout.Fields.MemoryUpdatedAt})
 		if err != nil {
 			return nil, err
 		}
-		return s.entryWrites(tenant, targets, memoryTimes(found))
+		return s.entryWrites(tenant, targets, s.memoryTimes(found))
 	})
 	return missingShard(err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/emulator/emulatortest"
+	"github.com/hippofire/hippofire/internal/firestoreconf"
 	"github.com/hippofire/hippofire/store/firestoredb"
 	"github.com/hippofire/hippofire/store/firestoredb/indexcheck"
 	"github.com/hippofire/hippofire/store/storetest"
@@ -28,27 +28,24 @@ import (
 
 func TestStoreKeepsTheContractAndNeedsNoIndexThatIsNotDeclared(t *testing.T) {
 	emulatortest.Firestore(t)
-	var recorder firestoredb.QueryRecorder
+	recorders := map[hippo.Layout]*firestoredb.QueryRecorder{}
 	storetest.Run(t, func(t *testing.T, layout hippo.Layout) storetest.Harness {
-		if layout == hippo.DefaultLayout() { // the one whose collections firestore.indexes.json names
-			return open(t, layout, recorder.DialOptions()...)
-		}
-		return open(t, layout)
+		recorders[layout] = &firestoredb.QueryRecorder{}
+		return open(t, layout, recorders[layout].DialOptions()...)
 	})
-	queries := recorder.Queries()
-	if len(queries) == 0 {
-		t.Fatal("no query was recorded")
-	}
-	file, err := os.ReadFile("../../firestore.indexes.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range problems(t, file, queries) {
-		t.Error(problem)
-	}
-	for i := range composites(t, file) {
-		if len(problems(t, without(t, file, i), queries)) == 0 {
-			t.Errorf("no query needs indexes[%d] of firestore.indexes.json", i)
+	for layout, recorder := range recorders {
+		queries := recorder.Queries()
+		if len(queries) == 0 {
+			t.Fatal("no query was recorded")
+		}
+		file := firestoreconf.Indexes(layout).JSON()
+		for _, problem := range problems(t, file, queries) {
+			t.Error(problem)
+		}
+		for i := range composites(t, file) {
+			if len(problems(t, without(t, file, i), queries)) == 0 {
+				t.Errorf("no query needs indexes[%d] of firestore.indexes.json", i)
+			}
 		}
 	}
 }

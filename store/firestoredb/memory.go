@@ -24,7 +24,7 @@ func (s *Store) Memory(ctx context.Context, tenant hippo.TenantID, id hippo.Memo
 		return hippo.Memory{}, hippo.Errorf(hippo.NotFound, "", "no such memory")
 	}
 	called, _ := s.layout.Naming.Name(id)
-	return schema.ParseMemory(id, decode(d.Fields), updated(d), called), nil
+	return schema.ParseMemory(s.layout.Fields, id, decode(d.Fields), updated(d), called), nil
 }
 
 // MemoryTimes reads updated_at alone.
@@ -33,24 +33,24 @@ func (s *Store) MemoryTimes(ctx context.Context, tenant hippo.TenantID, ids []hi
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.get(ctx, "MemoryTimes", names, []string{schema.UpdatedAt})
+	found, err := s.get(ctx, "MemoryTimes", names, []string{s.layout.Fields.MemoryUpdatedAt})
 	if err != nil {
 		return nil, err
 	}
-	return memoryTimes(found), nil
+	return s.memoryTimes(found), nil
 }
 
 // memoryTimes tells of memories that were read when they last changed.
-func memoryTimes(found got) map[hippo.MemoryID]hippo.Micros {
+func (s *Store) memoryTimes(found got) map[hippo.MemoryID]hippo.Micros {
 	times := make(map[hippo.MemoryID]hippo.Micros, len(found.documents))
 	for name, d := range found.documents {
-		times[hippo.MemoryID(lastID(name))] = memoryTime(d)
+		times[hippo.MemoryID(lastID(name))] = s.memoryTime(d)
 	}
 	return times
 }
 
-func memoryTime(d *pb.Document) hippo.Micros {
-	if at, ok := d.Fields[schema.UpdatedAt].GetValueType().(*pb.Value_TimestampValue); ok {
+func (s *Store) memoryTime(d *pb.Document) hippo.Micros {
+	if at, ok := d.Fields[s.layout.Fields.MemoryUpdatedAt].GetValueType().(*pb.Value_TimestampValue); ok {
 		return hippo.MicrosOf(at.TimestampValue.AsTime())
 	}
 	return hippo.MicrosOf(updated(d))
@@ -64,7 +64,7 @@ func (s *Store) SaveMemory(ctx context.Context, tenant hippo.TenantID, m hippo.M
 	if err != nil {
 		return err
 	}
-	w, err := memoryWrite(name, m)
+	w, err := s.memoryWrite(name, m)
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,14 @@ func (s *Store) SaveMemory(ctx context.Context, tenant hippo.TenantID, m hippo.M
 	return err
 }
 
-func memoryWrite(name string, m hippo.Memory) (*pb.Write, error) {
-	f := schema.Fields{schema.Name: m.Name, schema.Content: m.Content}
+func (s *Store) memoryWrite(name string, m hippo.Memory) (*pb.Write, error) {
+	f := schema.MemoryFields(s.layout.Fields, m)
 	if m.UpdatedAt != 0 {
-		f[schema.UpdatedAt] = m.UpdatedAt.Time()
+		f[s.layout.Fields.MemoryUpdatedAt] = m.UpdatedAt.Time()
 		return merge(name, f)
 	}
 	w, err := merge(name, f)
-	return stamped(w, schema.UpdatedAt), err
+	return stamped(w, s.layout.Fields.MemoryUpdatedAt), err
 }
 
 // DeleteMemory deletes without asking whether there is anything to delete.
@@ -108,7 +108,7 @@ func (s *Store) ScanEntries(ctx context.Context, tenant hippo.TenantID, after hi
 	if err != nil {
 		return nil, err
 	}
-	q := in.query().pick(schema.UpdatedAt).by(ascending)
+	q := in.query().pick(s.layout.Fields.MemoryUpdatedAt).by(ascending)
 	if limit > 0 {
 		q = q.first(limit)
 	}
@@ -116,7 +116,7 @@ func (s *Store) ScanEntries(ctx context.Context, tenant hippo.TenantID, after hi
 		q = q.from([]*pb.Value{reference(in.document(string(after)))}, true)
 	}
 	entries, _, err := run(ctx, s, "ScanEntries", q, func(d *pb.Document) (hippo.Entry, int64, bool) {
-		return hippo.Entry{ID: hippo.MemoryID(lastID(d.Name)), UpdatedAt: memoryTime(d)}, size(d), true
+		return hippo.Entry{ID: hippo.MemoryID(lastID(d.Name)), UpdatedAt: s.memoryTime(d)}, size(d), true
 	})
 	return entries, err
 }

@@ -48,7 +48,7 @@ func (s *Store) messageWrites(tenant hippo.TenantID, thread hippo.ThreadID, mess
 		if err != nil {
 			return nil, err
 		}
-		w, err := set(name, schema.MessageFields(m))
+		w, err := set(name, schema.MessageFields(s.layout.Fields, m))
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (s *Store) RecentMessages(ctx context.Context, tenant hippo.TenantID, threa
 	if err != nil {
 		return nil, err
 	}
-	latest, err := s.queryMessages(ctx, "RecentMessages", in.query().by(descending, schema.CreatedAt).first(limit))
+	latest, err := s.queryMessages(ctx, "RecentMessages", in.query().by(descending, s.layout.Fields.MessageCreatedAt).first(limit))
 	slices.Reverse(latest)
 	return latest, err
 }
@@ -74,7 +74,7 @@ func (s *Store) MessagesIn(ctx context.Context, tenant hippo.TenantID, thread hi
 	if err != nil {
 		return nil, err
 	}
-	q := in.query().by(ascending, schema.CreatedAt).first(limit)
+	q := in.query().by(ascending, s.layout.Fields.MessageCreatedAt).first(limit)
 	if after != (hippo.Position{}) && !after.Before(stretch.From) {
 		q = q.from(in.place(after), after.ID != "")
 	} else {
@@ -89,7 +89,7 @@ func (s *Store) MessagesBefore(ctx context.Context, tenant hippo.TenantID, threa
 	if err != nil {
 		return nil, err
 	}
-	return s.queryMessages(ctx, "MessagesBefore", in.query().by(descending, schema.CreatedAt).first(limit).from(in.place(before), true))
+	return s.queryMessages(ctx, "MessagesBefore", in.query().by(descending, s.layout.Fields.MessageCreatedAt).first(limit).from(in.place(before), true))
 }
 
 // MessagesWithTerm is MessagesBefore with a filter; the composite index (terms,
@@ -99,7 +99,7 @@ func (s *Store) MessagesWithTerm(ctx context.Context, tenant hippo.TenantID, thr
 	if err != nil {
 		return nil, err
 	}
-	q := in.query().filter(where(schema.Terms, contains, text(term))).by(descending, schema.CreatedAt).first(limit).from(in.place(before), true)
+	q := in.query().filter(where(schema.Terms, contains, text(term))).by(descending, s.layout.Fields.MessageCreatedAt).first(limit).from(in.place(before), true)
 	return s.queryMessages(ctx, "MessagesWithTerm", q)
 }
 
@@ -109,13 +109,13 @@ func (s *Store) Positions(ctx context.Context, tenant hippo.TenantID, thread hip
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.get(ctx, "Positions", names, []string{schema.CreatedAt})
+	found, err := s.get(ctx, "Positions", names, []string{s.layout.Fields.MessageCreatedAt})
 	if err != nil {
 		return nil, err
 	}
 	positions := make(map[hippo.MessageID]hippo.Position, len(found.documents))
 	for name, d := range found.documents {
-		m := schema.ParseMessage(hippo.MessageID(lastID(name)), decode(d.Fields))
+		m := schema.ParseMessage(s.layout.Fields, hippo.MessageID(lastID(name)), decode(d.Fields))
 		positions[m.ID] = m.Position()
 	}
 	return positions, nil
@@ -140,7 +140,7 @@ func (s *Store) messageNames(tenant hippo.TenantID, thread hippo.ThreadID, ids [
 
 func (s *Store) queryMessages(ctx context.Context, method string, q query) ([]hippo.Message, error) {
 	messages, _, err := run(ctx, s, method, q, func(d *pb.Document) (hippo.Message, int64, bool) {
-		return schema.ParseMessage(hippo.MessageID(lastID(d.Name)), decode(d.Fields)), size(d), true
+		return schema.ParseMessage(s.layout.Fields, hippo.MessageID(lastID(d.Name)), decode(d.Fields)), size(d), true
 	})
 	return messages, err
 }

@@ -46,8 +46,8 @@ func Open(ctx context.Context, cfg Config, layout hippo.Layout, dial ...grpc.Dia
 	if cfg.ProjectID == "" || strings.Contains(cfg.ProjectID, "/") {
 		return nil, hippo.Errorf(hippo.Invalid, "project", "%q is no project id", cfg.ProjectID)
 	}
-	if err := layout.Paths.Check(); err != nil {
-		return nil, hippo.Under(err, "paths")
+	if err := layout.Check(); err != nil {
+		return nil, err
 	}
 	if cfg.DatabaseID == "" {
 		cfg.DatabaseID = DefaultDatabase

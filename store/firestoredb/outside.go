@@ -51,7 +51,7 @@ func (s *Store) ScanMemories(ctx context.Context, tenant hippo.TenantID) ([]hipp
 	}
 	memories, _, err := run(ctx, s, "ScanMemories", in.query(), func(d *pb.Document) (hippo.Memory, int64, bool) {
 		id := hippo.MemoryID(lastID(d.Name))
-		return schema.ParseMemory(id, decode(d.Fields), updated(d), ""), size(d), true
+		return schema.ParseMemory(s.layout.Fields, id, decode(d.Fields), updated(d), ""), size(d), true
 	})
 	return memories, err
 }

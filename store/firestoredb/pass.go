@@ -66,12 +66,12 @@ func (p passNames) plan(t *tx, pass hippo.Pass) (hippo.PassPlan, error) {
 	if err != nil {
 		return hippo.PassPlan{}, err
 	}
-	found, err := t.get(p.memories, []string{schema.UpdatedAt})
+	found, err := t.get(p.memories, []string{t.s.layout.Fields.MemoryUpdatedAt})
 	if err != nil {
 		return hippo.PassPlan{}, err
 	}
 	recorded := schema.ParseReceipt(decode(receipt.documents[p.receipt].GetFields()))
-	return hippo.PlanPass(pass, recorded, memoryTimes(found))
+	return hippo.PlanPass(pass, recorded, t.s.memoryTimes(found))
 }
 
 // stored is the episode that is there; nil where there is none.
@@ -96,7 +96,7 @@ func (s *Store) passWrites(tenant hippo.TenantID, p passNames, plan hippo.PassPl
 	memory := func(id hippo.MemoryID) string { return c.name(s, s.layout.Paths.Memory, tenant, id) }
 	move := func(id hippo.MemoryID) string { return c.name(s, s.layout.Paths.Move, tenant, id) }
 	for _, w := range plan.Writes {
-		c.add(memoryWrite(memory(w.ID), hippo.Memory{ID: w.ID, Name: w.Name, Content: w.Content}))
+		c.add(s.memoryWrite(memory(w.ID), hippo.Memory{ID: w.ID, Name: w.Name, Content: w.Content}))
 	}
 	for _, id := range plan.Settled {
 		c.add(remove(move(id)), nil)

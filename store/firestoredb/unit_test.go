@@ -125,7 +125,7 @@ func TestValuesOfOtherTypesDoNotBreakAReading(t *testing.T) {
 		"none":       {},
 	})
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	got := schema.ParseMemory("id", f, at, "named by its id")
+	got := schema.ParseMemory(hippo.DefaultFields(), "id", f, at, "named by its id")
 	want := hippo.Memory{ID: "id", Name: "named by its id", UpdatedAt: hippo.MicrosOf(at)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -2,7 +2,8 @@
 // like: their fields, and what Firestore charges for them. Both stores use it,
 // so that what one wrote the other can read.
 //
-// The documents, by their default paths (hippo.Paths):
+// The documents, by their default paths (hippo.Paths) and, where the names of
+// fields are settings (hippo.Fields), by those:
 //
 //	tenants/{tenant}/memories/{memory}      name, content, updated_at, and what other writers add
 //	tenants/{tenant}/memory_index/meta      shard "meta", rev 0, version, gen, shards, next {gen, shards, version}, built_at
@@ -20,6 +21,7 @@
 package schema
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hippofire/hippofire/hippo"
@@ -27,10 +29,6 @@ import (
 
 // Names of the fields that queries and partial writes name.
 const (
-	Name      = "name"
-	Content   = "content"
-	UpdatedAt = "updated_at"
-
 	Shard   = "shard"
 	Gen     = "gen"
 	Rev     = "rev"
@@ -40,8 +38,8 @@ const (
 	Into = "into"
 	At   = "at"
 
-	CreatedAt = "created_at"
 	Terms     = "terms"
+	CreatedAt = "created_at" // of an episode; a message's is a setting
 
 	From   = "from"
 	To     = "to"
@@ -60,7 +58,6 @@ const (
 	version  = "version"
 	shards   = "shards"
 	next     = "next"
-	role     = "role"
 	speaker  = "speaker"
 	calls    = "tool_calls"
 	callID   = "tool_call_id"
@@ -73,10 +70,10 @@ const (
 // Fields are a document's fields.
 type Fields = map[string]any
 
-// ParseMemory reads a memory's document. updated is the document's own update
+// ParseMemory reads a memory's document, whose fields have these names. updated is the document's own update
 // time, name what the id stands for where the document does not say.
-func ParseMemory(id hippo.MemoryID, f Fields, updated time.Time, name string) hippo.Memory {
-	m := hippo.Memory{ID: id, Name: text(f, Name), Content: text(f, Content), UpdatedAt: MemoryTime(f, updated)}
+func ParseMemory(names hippo.Fields, id hippo.MemoryID, f Fields, updated time.Time, name string) hippo.Memory {
+	m := hippo.Memory{ID: id, Name: text(f, names.MemoryName), Content: text(f, names.MemoryContent), UpdatedAt: MemoryTime(names, f, updated)}
 	if m.Name == "" {
 		m.Name = name
 	}
@@ -85,8 +82,8 @@ func ParseMemory(id hippo.MemoryID, f Fields, updated time.Time, name string) hi
 
 // MemoryTime is when a memory last changed: its own updated_at where that is a
 // timestamp, else the document's update time.
-func MemoryTime(f Fields, updated time.Time) hippo.Micros {
-	if at, ok := f[UpdatedAt].(time.Time); ok {
+func MemoryTime(names hippo.Fields, f Fields, updated time.Time) hippo.Micros {
+	if at, ok := f[names.MemoryUpdatedAt].(time.Time); ok {
 		return hippo.MicrosOf(at)
 	}
 	return hippo.MicrosOf(updated)
@@ -178,9 +175,14 @@ func ParseMove(f Fields) (hippo.MemoryID, bool) {
 	return hippo.MemoryID(into), into != ""
 }
 
+// MemoryFields writes what of a memory is ours, all but when it changed.
+func MemoryFields(names hippo.Fields, m hippo.Memory) Fields {
+	return Fields{names.MemoryName: m.Name, names.MemoryContent: m.Content}
+}
+
 // MessageFields writes a message.
-func MessageFields(m hippo.Message) Fields {
-	f := Fields{role: string(m.Role), Content: m.Content, CreatedAt: m.CreatedAt.Time()}
+func MessageFields(names hippo.Fields, m hippo.Message) Fields {
+	f := Fields{names.MessageRole: string(m.Role), names.MessageContent: m.Content, names.MessageCreatedAt: m.CreatedAt.Time()}
 	put(f, speaker, m.Speaker)
 	put(f, callID, m.ToolCallID)
 	if len(m.ToolCalls) > 0 {
@@ -197,12 +199,12 @@ func MessageFields(m hippo.Message) Fields {
 }
 
 // ParseMessage reads a message.
-func ParseMessage(id hippo.MessageID, f Fields) hippo.Message {
+func ParseMessage(names hippo.Fields, id hippo.MessageID, f Fields) hippo.Message {
 	m := hippo.Message{
 		ID:         id,
-		Role:       hippo.Role(text(f, role)),
-		Content:    text(f, Content),
-		CreatedAt:  micros(f, CreatedAt),
+		Role:       hippo.Role(text(f, names.MessageRole)),
+		Content:    text(f, names.MessageContent),
+		CreatedAt:  micros(f, names.MessageCreatedAt),
 		Speaker:    text(f, speaker),
 		ToolCallID: text(f, callID),
 		Terms:      texts[string](f, Terms),
@@ -221,6 +223,14 @@ func EpisodeFields(e hippo.Episode) Fields {
 	f := Fields{From: e.From.String(), To: e.To.String(), gist: e.Gist, pointers: list(e.Pointers), Handle: e.Handle}
 	put(f, blocked, e.Blocked)
 	return f
+}
+
+// WithoutPointer is the field of pointers without one of them; false where it is
+// not among them.
+func WithoutPointer(f Fields, id hippo.MemoryID) (Fields, bool) {
+	all := texts[hippo.MemoryID](f, pointers)
+	left := slices.DeleteFunc(slices.Clone(all), func(p hippo.MemoryID) bool { return p == id })
+	return Fields{pointers: list(left)}, len(left) < len(all)
 }
 
 // ParseEpisode reads an episode; false where it does not say which stretch it is

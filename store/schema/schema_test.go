@@ -12,6 +12,9 @@ import (
 	"github.com/hippofire/hippofire/store/schema"
 )
 
+// names are the default ones.
+var names = hippo.DefaultFields()
+
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // timeGen draws the times that can be stored.
@@ -158,23 +161,23 @@ func TestAMessageReadsBack(t *testing.T) {
 				return hippo.ToolCall{ID: text.Draw(t, "id"), Name: text.Draw(t, "name"), Arguments: text.Draw(t, "arguments")}
 			})).Draw(t, "calls"),
 		}
-		if diff := cmp.Diff(want, schema.ParseMessage("m", schema.MessageFields(want)), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, schema.ParseMessage(names, "m", schema.MessageFields(names, want)), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("message (-want +got):\n%s", diff)
 		}
 	})
 }
 
 func TestAPlainMessageHasNoFieldItDoesNotNeed(t *testing.T) {
-	got := schema.MessageFields(hippo.Message{ID: "m", Role: hippo.User, Content: "", CreatedAt: 1})
-	want := schema.Fields{"role": "user", schema.Content: "", schema.CreatedAt: hippo.Micros(1).Time()}
+	got := schema.MessageFields(names, hippo.Message{ID: "m", Role: hippo.User, Content: "", CreatedAt: 1})
+	want := schema.Fields{"role": "user", names.MessageContent: "", names.MessageCreatedAt: hippo.Micros(1).Time()}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
 }
 
 func TestAMessageThatSomebodySpoiltReadsAsWhatIsLeft(t *testing.T) {
-	got := schema.ParseMessage("m", schema.Fields{
-		"role": int64(1), schema.Content: nil, schema.CreatedAt: "noon", schema.Terms: []any{"a", int64(1), "b"},
+	got := schema.ParseMessage(names, "m", schema.Fields{
+		"role": int64(1), names.MessageContent: nil, names.MessageCreatedAt: "noon", schema.Terms: []any{"a", int64(1), "b"},
 		"tool_calls": []any{"x", schema.Fields{"id": "c", "name": int64(1)}},
 	})
 	want := hippo.Message{ID: "m", Terms: []string{"a", "b"}, ToolCalls: []hippo.ToolCall{{ID: "c"}}}
@@ -252,23 +255,23 @@ func TestAMemorysTimeIsItsOwnOrTheDocuments(t *testing.T) {
 		fields schema.Fields
 		want   hippo.Micros
 	}{
-		"its own, truncated": {schema.Fields{schema.UpdatedAt: own}, hippo.MicrosOf(own.Add(-999 * time.Nanosecond))},
+		"its own, truncated": {schema.Fields{names.MemoryUpdatedAt: own}, hippo.MicrosOf(own.Add(-999 * time.Nanosecond))},
 		"none":               {schema.Fields{}, hippo.MicrosOf(noon)},
-		"text":               {schema.Fields{schema.UpdatedAt: "2020-01-01T00:00:00Z"}, hippo.MicrosOf(noon)},
-		"a number":           {schema.Fields{schema.UpdatedAt: int64(1577836800000000)}, hippo.MicrosOf(noon)},
+		"text":               {schema.Fields{names.MemoryUpdatedAt: "2020-01-01T00:00:00Z"}, hippo.MicrosOf(noon)},
+		"a number":           {schema.Fields{names.MemoryUpdatedAt: int64(1577836800000000)}, hippo.MicrosOf(noon)},
 	} {
-		if got := schema.MemoryTime(c.fields, noon); got != c.want {
+		if got := schema.MemoryTime(names, c.fields, noon); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
 
 func TestAMemoryReadsLeniently(t *testing.T) {
-	got := schema.ParseMemory("id", schema.Fields{schema.Name: "n", schema.Content: "c", schema.UpdatedAt: noon, "tags": []any{}}, noon.Add(1), "of the id")
+	got := schema.ParseMemory(names, "id", schema.Fields{names.MemoryName: "n", names.MessageContent: "c", names.MemoryUpdatedAt: noon, "tags": []any{}}, noon.Add(1), "of the id")
 	if diff := cmp.Diff(hippo.Memory{ID: "id", Name: "n", Content: "c", UpdatedAt: hippo.MicrosOf(noon)}, got); diff != "" {
 		t.Errorf("memory (-want +got):\n%s", diff)
 	}
-	got = schema.ParseMemory("id", schema.Fields{schema.Name: int64(1), schema.Content: []any{"c"}}, noon, "of the id")
+	got = schema.ParseMemory(names, "id", schema.Fields{names.MemoryName: int64(1), names.MessageContent: []any{"c"}}, noon, "of the id")
 	if diff := cmp.Diff(hippo.Memory{ID: "id", Name: "of the id", UpdatedAt: hippo.MicrosOf(noon)}, got); diff != "" {
 		t.Errorf("memory of odd fields (-want +got):\n%s", diff)
 	}

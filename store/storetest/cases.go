@@ -18,7 +18,7 @@ func allCases() []testCase {
 		memoryCases, scanCases, tenantCases,
 		entryCases, generationCases, indexReadCases,
 		messageCases, episodeCases, passCases, passRefusalCases,
-		ownershipCases,
+		ownershipCases, forgetCases,
 	)
 }
 

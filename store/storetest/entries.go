@@ -74,7 +74,7 @@ type entries = map[hippo.MemoryID]hippo.Micros
 func entriesWritten(f *fixture) {
 	shard := hippo.ShardID{Gen: f.announce(1).ID}
 	f.putMemory("a", day(1))
-	f.put(f.memoryPath("untimed"), map[string]any{schema.UpdatedAt: "yesterday"})
+	f.put(f.memoryPath("untimed"), map[string]any{f.layout.Fields.MemoryUpdatedAt: "yesterday"})
 	untimed, err := f.store.MemoryTimes(f.ctx, f.tenant, []hippo.MemoryID{"untimed"})
 	f.ok(err)
 	f.write(target(shard, "a", "untimed", "nothing"))

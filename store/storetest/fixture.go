@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hippofire/hippofire/hippo"
-	"github.com/hippofire/hippofire/store/schema"
 )
 
 // fixture is what a case works on: a store, a way around it, and a tenant that
@@ -121,7 +120,7 @@ func (f *fixture) document(path string) map[string]any {
 // putMemory writes a memory as another writer would, with its own updated_at.
 func (f *fixture) putMemory(id hippo.MemoryID, at hippo.Micros) {
 	f.Helper()
-	f.put(f.memoryPath(id), map[string]any{schema.Name: "name of " + string(id), schema.Content: "content", schema.UpdatedAt: at.Time()})
+	f.put(f.memoryPath(id), map[string]any{f.layout.Fields.MemoryName: "name of " + string(id), f.layout.Fields.MemoryContent: "content", f.layout.Fields.MemoryUpdatedAt: at.Time()})
 }
 
 // storeTime is a moment of the store's clock: the time of a write made now.

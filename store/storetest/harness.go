@@ -47,7 +47,8 @@ type Rerunner interface {
 	Rerun() hippo.Store
 }
 
-// OtherLayout differs from the default layout in every path and in the naming.
+// OtherLayout differs from the default layout in every path, every name of a
+// field, and in the naming.
 // Its documents of one tenant, and of one thread, do not lie under one document.
 func OtherLayout() hippo.Layout {
 	return hippo.Layout{
@@ -59,6 +60,10 @@ func OtherLayout() hippo.Layout {
 			Episode: "apps/agent/customers/{tenant}/chats/{thread}/stretches/{episode}",
 			Pass:    "apps/agent/customers/{tenant}/receipts/{thread}/of/{pass}",
 			Report:  "apps/agent/nightly/{tenant}/runs/{report}",
+		},
+		Fields: hippo.Fields{
+			MemoryName: "title", MemoryContent: "body", MemoryUpdatedAt: "edited_at",
+			MessageRole: "from", MessageContent: "text", MessageCreatedAt: "sent_at",
 		},
 		Naming: hippo.Plain,
 	}

@@ -33,7 +33,7 @@ func ownTime(f *fixture) {
 		"other zone":  time.Date(2026, 3, 1, 5, 0, 0, 0, time.FixedZone("", 5*3600)),
 	} {
 		id := hippo.MemoryID(name)
-		f.put(f.memoryPath(id), map[string]any{schema.UpdatedAt: at})
+		f.put(f.memoryPath(id), map[string]any{f.layout.Fields.MemoryUpdatedAt: at})
 		want := hippo.MicrosOf(at)
 		m, err := f.store.Memory(f.ctx, f.tenant, id)
 		f.ok(err)
@@ -53,9 +53,9 @@ func documentTime(f *fixture) {
 	values := []any{nil, "2026-03-01T00:00:00Z", int64(1772323200000000), 1.5, nil, map[string]any{"seconds": int64(1)}}
 	var last hippo.Micros
 	for i, id := range ids {
-		fields := map[string]any{schema.Name: "n", schema.UpdatedAt: values[i]}
+		fields := map[string]any{f.layout.Fields.MemoryName: "n", f.layout.Fields.MemoryUpdatedAt: values[i]}
 		if i == 0 {
-			delete(fields, schema.UpdatedAt)
+			delete(fields, f.layout.Fields.MemoryUpdatedAt)
 		}
 		f.put(f.memoryPath(id), fields)
 		m, err := f.store.Memory(f.ctx, f.tenant, id)
@@ -74,7 +74,7 @@ func documentTime(f *fixture) {
 		same(f, string(e.ID)+": MemoryTimes and ScanEntries", times[e.ID], e.UpdatedAt)
 	}
 	same(f, "the last one's time, by MemoryTimes and Memory", times[ids[5]], last)
-	f.put(f.memoryPath(ids[0]), map[string]any{schema.Name: "another"})
+	f.put(f.memoryPath(ids[0]), map[string]any{f.layout.Fields.MemoryName: "another"})
 	again, err := f.store.MemoryTimes(f.ctx, f.tenant, ids[:1])
 	f.ok(err)
 	if again[ids[0]] <= last {
@@ -91,11 +91,11 @@ func oddMemory(f *fixture) {
 	const name = "a page"
 	id, err := f.layout.Naming.ID(name)
 	f.ok(err)
-	f.put(f.memoryPath(id), map[string]any{schema.Content: int64(7), schema.UpdatedAt: day(1).Time()})
+	f.put(f.memoryPath(id), map[string]any{f.layout.Fields.MemoryContent: int64(7), f.layout.Fields.MemoryUpdatedAt: day(1).Time()})
 	m, err := f.store.Memory(f.ctx, f.tenant, id)
 	f.ok(err)
 	same(f, "a memory without name and text", m, hippo.Memory{ID: id, Name: name, UpdatedAt: day(1)})
-	f.put(f.memoryPath(id), map[string]any{schema.Name: "Its own name", schema.Content: "text", schema.UpdatedAt: day(1).Time(), "tags": []any{"a", int64(1)}})
+	f.put(f.memoryPath(id), map[string]any{f.layout.Fields.MemoryName: "Its own name", f.layout.Fields.MemoryContent: "text", f.layout.Fields.MemoryUpdatedAt: day(1).Time(), "tags": []any{"a", int64(1)}})
 	m, err = f.store.Memory(f.ctx, f.tenant, id)
 	f.ok(err)
 	same(f, "a memory with more fields", m, hippo.Memory{ID: id, Name: "Its own name", Content: "text", UpdatedAt: day(1)})
@@ -167,10 +167,10 @@ func timesOfSome(f *fixture) {
 }
 
 func saveKeepsFields(f *fixture) {
-	f.put(f.memoryPath("a"), map[string]any{schema.Name: "old", schema.Content: "old", "tags": []any{"x"}, "by": map[string]any{"name": "Ann"}})
+	f.put(f.memoryPath("a"), map[string]any{f.layout.Fields.MemoryName: "old", f.layout.Fields.MemoryContent: "old", "tags": []any{"x"}, "by": map[string]any{"name": "Ann"}})
 	f.ok(f.store.SaveMemory(f.ctx, f.tenant, hippo.Memory{ID: "a", Name: "new", Content: "", UpdatedAt: day(1)}))
 	same(f, "document", f.document(f.memoryPath("a")), map[string]any{
-		schema.Name: "new", schema.Content: "", schema.UpdatedAt: day(1).Time(), "tags": []any{"x"}, "by": map[string]any{"name": "Ann"},
+		f.layout.Fields.MemoryName: "new", f.layout.Fields.MemoryContent: "", f.layout.Fields.MemoryUpdatedAt: day(1).Time(), "tags": []any{"x"}, "by": map[string]any{"name": "Ann"},
 	})
 }
 
@@ -180,7 +180,7 @@ func saveSetsTime(f *fixture) {
 	m, err := f.store.Memory(f.ctx, f.tenant, "a")
 	f.ok(err)
 	f.between(before, m.UpdatedAt, f.storeTime())
-	if _, ok := f.document(f.memoryPath("a"))[schema.UpdatedAt].(time.Time); !ok {
+	if _, ok := f.document(f.memoryPath("a"))[f.layout.Fields.MemoryUpdatedAt].(time.Time); !ok {
 		f.Fatal("updated_at was not written")
 	}
 }

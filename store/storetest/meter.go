@@ -48,8 +48,8 @@ func (f *fixture) projected(ids ...hippo.MemoryID) int64 {
 	var n int64
 	for _, id := range ids {
 		path, fields := f.memoryPath(id), schema.Fields{}
-		if at, ok := f.document(path)[schema.UpdatedAt]; ok {
-			fields[schema.UpdatedAt] = at
+		if at, ok := f.document(path)[f.layout.Fields.MemoryUpdatedAt]; ok {
+			fields[f.layout.Fields.MemoryUpdatedAt] = at
 		}
 		n += schema.Size(path, fields)
 	}
@@ -61,8 +61,8 @@ func (f *fixture) projected(ids ...hippo.MemoryID) int64 {
 func (f *fixture) pantry() []hippo.MemoryID {
 	f.Helper()
 	f.putMemory("a", day(1))
-	f.put(f.memoryPath("b"), map[string]any{schema.Content: "content", schema.UpdatedAt: "yesterday"})
-	f.put(f.memoryPath("c"), map[string]any{schema.Content: "content", "tags": []any{"x", int64(1), nil, true}})
+	f.put(f.memoryPath("b"), map[string]any{f.layout.Fields.MemoryContent: "content", f.layout.Fields.MemoryUpdatedAt: "yesterday"})
+	f.put(f.memoryPath("c"), map[string]any{f.layout.Fields.MemoryContent: "content", "tags": []any{"x", int64(1), nil, true}})
 	return []hippo.MemoryID{"a", "b", "c"}
 }
 
@@ -185,7 +185,7 @@ func meterMessages(f *fixture) {
 	names, times := int64(0), int64(0)
 	for _, m := range all {
 		names += schema.Size(f.messagePath(m.ID), nil)
-		times += schema.Size(f.messagePath(m.ID), schema.Fields{schema.CreatedAt: m.CreatedAt.Time()})
+		times += schema.Size(f.messagePath(m.ID), schema.Fields{f.layout.Fields.MessageCreatedAt: m.CreatedAt.Time()})
 	}
 	f.costs("SaveMessages", hippo.Reads{Documents: 3, Bytes: names}, save)
 	sizes := func(ids ...hippo.MessageID) (n int64) {

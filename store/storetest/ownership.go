@@ -158,6 +158,12 @@ func everyMethod(s hippo.Store, t hippo.TenantID, th hippo.ThreadID, gen hippo.G
 		"Tenants":      func(c ctx) error { _, err := s.Tenants(c, "", 1); return err },
 		"Threads":      func(c ctx) error { _, err := s.Threads(c, t, "", 1); return err },
 		"SaveReport":   func(c ctx) error { return s.SaveReport(c, hippo.Report{Tenant: t}) },
+		"DeleteThread": func(c ctx) error { _, err := s.DeleteThread(c, t, th, 1); return err },
+		"DeleteTenant": func(c ctx) error { _, err := s.DeleteTenant(c, t, 1); return err },
+		"DeleteMoves":  func(c ctx) error { _, err := s.DeleteMoves(c, t, "m"); return err },
+		"RemovePointer": func(c ctx) error {
+			return s.RemovePointer(c, t, th, at(5, "1"), "m")
+		},
 		"Report":       func(c ctx) error { _, err := s.Report(c, t); return err },
 		"Memory":       func(c ctx) error { _, err := s.Memory(c, t, "m"); return err },
 		"MemoryTimes":  func(c ctx) error { _, err := s.MemoryTimes(c, t, []hippo.MemoryID{"m"}); return err },

@@ -27,7 +27,7 @@ var passCases = []testCase{
 var stretch = hippo.Stretch{From: at(1, "a"), To: at(2, "b")}
 
 func passWrites(f *fixture) {
-	f.put(f.memoryPath("old"), map[string]any{schema.Name: "old", schema.Content: "old", schema.UpdatedAt: day(1).Time(), "tags": []any{"x"}})
+	f.put(f.memoryPath("old"), map[string]any{f.layout.Fields.MemoryName: "old", f.layout.Fields.MemoryContent: "old", f.layout.Fields.MemoryUpdatedAt: day(1).Time(), "tags": []any{"x"}})
 	before := f.storeTime()
 	result := f.record(hippo.Pass{Stretch: stretch, Hash: "h", Gist: "g", Writes: []hippo.Write{
 		{ID: "old", Name: "Old page", Content: "text"}, {ID: "new.`1`", Name: "New page", Content: "more"},
@@ -160,7 +160,7 @@ func passRepeated(f *fixture) {
 	}
 	f.record(pass)
 	paths := []string{f.receiptPath(stretch.To), f.episodePath(stretch.To), f.movePath("from"), f.memoryPath("a"), f.memoryPath("b"), f.memoryPath("from"), f.memoryPath("gone")}
-	f.put(f.memoryPath("a"), map[string]any{schema.Name: "n", schema.Content: "edited by the user"})
+	f.put(f.memoryPath("a"), map[string]any{f.layout.Fields.MemoryName: "n", f.layout.Fields.MemoryContent: "edited by the user"})
 	f.drop(f.memoryPath("b"))
 	f.putMemory("from", day(2))
 	f.putMemory("gone", day(2))

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"github.com/hippofire/hippofire/hippo"
-	"github.com/hippofire/hippofire/store/schema"
 )
 
 var passRefusalCases = []testCase{
@@ -32,7 +31,7 @@ func (f *fixture) refused(pass hippo.Pass, kind hippo.ErrorKind) {
 func passConflict(f *fixture) {
 	f.putMemory("a", day(2))
 	f.putMemory("gone", day(2))
-	f.put(f.memoryPath("untimed"), map[string]any{schema.Name: "n"})
+	f.put(f.memoryPath("untimed"), map[string]any{f.layout.Fields.MemoryName: "n"})
 	f.record(hippo.Pass{Stretch: stretch, Hash: "h", Gist: "earlier", Writes: []hippo.Write{{ID: "b", Name: "n"}}})
 	for _, w := range []hippo.Write{
 		{ID: "a", Name: "n", Content: "new", IfUpdatedAt: day(1)},
@@ -47,7 +46,7 @@ func passConflict(f *fixture) {
 
 func passNoConflict(f *fixture) {
 	f.putMemory("a", day(2))
-	f.put(f.memoryPath("untimed"), map[string]any{schema.Name: "n"})
+	f.put(f.memoryPath("untimed"), map[string]any{f.layout.Fields.MemoryName: "n"})
 	times, err := f.store.MemoryTimes(f.ctx, f.tenant, []hippo.MemoryID{"untimed"})
 	f.ok(err)
 	f.record(hippo.Pass{Stretch: stretch, Hash: "h", Writes: []hippo.Write{
