@@ -78,6 +78,7 @@ var rows = []row{
 	{pkg: "internal/forget", imports: domain},
 	{pkg: "internal/layering"},
 	{pkg: "internal/localstack", imports: anything},
+	{pkg: "internal/edgefuzz", forTests: true},
 	{pkg: "internal/planted", imports: anything, forTests: true},
 	{pkg: "internal/openapi", imports: anything},
 	{pkg: "internal/relay", imports: anything},
