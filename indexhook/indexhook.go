@@ -33,13 +33,13 @@ func New(layout hippo.Layout, database string, reconcile Reconcile, log *slog.Lo
 // event ever could change it; that is logged. Any error asks for the event to be
 // delivered again.
 func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error {
-	tenant, id, at, err := h.target(payload)
+	tenant, id, change, err := h.target(payload)
 	if err == nil {
 		err = h.coalescer.Add(ctx, tenant, id)
 	}
 	switch {
 	case err == nil:
-		h.log.InfoContext(ctx, "indexed", "event", eventID, "tenant", tenant, "lag_milliseconds", time.Since(at).Milliseconds())
+		h.log.InfoContext(ctx, "indexed", append([]any{"event", eventID, "tenant", tenant, "deleted", change.Deleted}, lag(change)...)...)
 	case !hippo.ErrorKindOf(err).Retry():
 		h.log.WarnContext(ctx, "event dropped: it can never be indexed", "event", eventID, "tenant", tenant, "error", err)
 		return nil
@@ -47,25 +47,33 @@ func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error
 	return err
 }
 
-// target reads which memory an event is about, and when it changed. Its errors
-// are of kind Invalid.
-func (h *Hook) target(payload []byte) (tenant hippo.TenantID, id hippo.MemoryID, at time.Time, err error) {
-	change, err := docevent.Decode(payload)
+// lag is, for the log, how long after the memory's update its entry was there. The
+// event of a deletion says only when the memory was last updated.
+func lag(change docevent.Change) []any {
+	if change.Deleted || change.UpdatedAt.IsZero() {
+		return nil
+	}
+	return []any{"lag_milliseconds", time.Since(change.UpdatedAt).Milliseconds()}
+}
+
+// target reads which memory an event is about. Its errors are of kind Invalid.
+func (h *Hook) target(payload []byte) (tenant hippo.TenantID, id hippo.MemoryID, change docevent.Change, err error) {
+	change, err = docevent.Decode(payload)
 	switch {
 	case errors.Is(err, docevent.ErrNoDocument):
-		return "", "", at, hippo.Wrap(hippo.Invalid, err, "nothing to index")
+		return "", "", change, hippo.Wrap(hippo.Invalid, err, "nothing to index")
 	case err != nil:
-		return "", "", at, err
+		return "", "", change, err
 	case change.Database != h.database:
-		return "", "", at, hippo.Errorf(hippo.Invalid, "", "the document lies in the database %q; this hook serves %q", change.Database, h.database)
+		return "", "", change, hippo.Errorf(hippo.Invalid, "", "the document lies in the database %q; this hook serves %q", change.Database, h.database)
 	}
 	var ok bool
 	tenant, id, ok = h.layout.Paths.MatchMemory(change.Path)
 	switch {
 	case !ok:
-		return "", "", at, hippo.Errorf(hippo.Invalid, "", "the document is no memory: its path is not of the form %s", h.layout.Paths.Memory)
+		return "", "", change, hippo.Errorf(hippo.Invalid, "", "the document is no memory: its path is not of the form %s", h.layout.Paths.Memory)
 	case !h.layout.Naming.Listable(id):
-		return tenant, id, at, hippo.Errorf(hippo.Invalid, "", "the memory's id stands for no name, so that no list can show it")
+		return tenant, id, change, hippo.Errorf(hippo.Invalid, "", "the memory's id stands for no name, so that no list can show it")
 	}
-	return tenant, id, change.UpdatedAt, nil
+	return tenant, id, change, nil
 }

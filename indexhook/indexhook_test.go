@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"io"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +31,7 @@ type hooked struct {
 func newHook(f *fixture.Fixture) *hooked {
 	h := &hooked{Fixture: f, log: &bytes.Buffer{}}
 	r := reconcile.New(f.Fault, f.Layout.Naming, f.Asked)
-	h.hook = indexhook.New(f.Layout, "(default)", r.Reconcile, slog.New(slog.NewTextHandler(h.log, nil)))
+	h.hook = indexhook.New(f.Layout, "(default)", r.Reconcile, slog.New(slog.NewTextHandler(io.MultiWriter(h.log, os.Stderr), nil)))
 	return h
 }
 
@@ -243,6 +245,30 @@ func TestEventsThatCanNeverBeIndexedAreLoggedAndAcknowledged(t *testing.T) {
 		}
 		f.WantEqual(gen)
 	})
+}
+
+// TestLagIsLoggedWhereTheEventSaysWhenTheMemoryChanged and not for a deletion: its
+// event has the time of the update before, which may be years ago.
+func TestLagIsLoggedWhereTheEventSaysWhenTheMemoryChanged(t *testing.T) {
+	h := newHook(fixture.Embedded(t))
+	h.EmptyIndex()
+	for _, c := range []struct {
+		at      time.Time
+		deleted bool
+		want    bool
+	}{
+		{time.Now(), false, true},
+		{time.Now().AddDate(-1, 0, 0), true, false},
+		{time.Time{}, false, false},
+	} {
+		h.log.Reset()
+		data, err := docevent.Change{Project: "p", Database: "(default)", Path: h.memoryPath("pages/a"), UpdatedAt: c.at, Deleted: c.deleted}.Encode()
+		h.Must(err)
+		h.Must(h.hook.Handle(t.Context(), "e", data))
+		if line := h.log.String(); strings.Contains(line, "lag_milliseconds") != c.want || !strings.Contains(line, "indexed") {
+			t.Errorf("updated at %s, deleted %t: the line is %s", c.at, c.deleted, line)
+		}
+	}
 }
 
 func TestNamesOfEveryShapeAreIndexed(t *testing.T) {
