@@ -3,7 +3,14 @@ package functions_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,12 +76,12 @@ func TestLogsOfAWholeRunHoldNoContents(t *testing.T) {
 			}
 		}
 		for method, call := range map[string][2]string{
-			"Memory":           {"OpenMemory", `{"tenant":"t","name":"` + name + `"}`},
-			"EpisodeByHandle":  {"OpenStretch", `{"tenant":"t","thread":"th","handle":"aaaaaaaa"}`},
-			"MessagesBefore":   {"SearchHistory", `{"tenant":"t","thread":"th","query":"` + secret.Text("query") + `"}`},
-			"RecentMessages":   {"TurnContext", `{"tenant":"t","thread":"th","system":"` + secret.Text("system") + `"}`},
-			"SaveMessages":     {"SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m7","role":"user","content":"` + secret.Text("message") + `"}]}`},
-			"RecordPass":       {"RecordEpisode", `{"tenant":"t","thread":"th","from":"m1","to":"m1","episode":"` + secret.Text("gist") + `"}`},
+			"Memory":          {"OpenMemory", `{"tenant":"t","name":"` + name + `"}`},
+			"EpisodeByHandle": {"OpenStretch", `{"tenant":"t","thread":"th","handle":"aaaaaaaa"}`},
+			"MessagesBefore":  {"SearchHistory", `{"tenant":"t","thread":"th","query":"` + secret.Text("query") + `"}`},
+			"RecentMessages":  {"TurnContext", `{"tenant":"t","thread":"th","system":"` + secret.Text("system") + `"}`},
+			"SaveMessages":    {"SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m7","role":"user","content":"` + secret.Text("message") + `"}]}`},
+			"RecordPass":      {"RecordEpisode", `{"tenant":"t","thread":"th","from":"m1","to":"m1","episode":"` + secret.Text("gist") + `"}`},
 		} {
 			f.Fault.Before = f.FailAll(method, hippo.Errorf(hippo.Unavailable, "", "down"))
 			if a := s.post(call[0], call[1]); a.status != http.StatusServiceUnavailable {
@@ -135,4 +142,87 @@ func TestLogLinesCarryTheTraceOfTheirRequest(t *testing.T) {
 			t.Errorf("%s: %s: the line is %v", header, c.value, line)
 		}
 	}
+}
+
+// TestEveryLineOfTheLogIsInTheRunbook reads the sources for what they log, and
+// demands a row of the table for each message, with its fields.
+func TestEveryLineOfTheLogIsInTheRunbook(t *testing.T) {
+	runbook, err := os.ReadFile("../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for line := range strings.Lines(string(runbook)) {
+		if strings.HasPrefix(line, "| `") {
+			rows = append(rows, line)
+		}
+	}
+	logged := 0
+	for _, dir := range []string{".", "../indexhook", "../turnreader", "../episodewriter", "../history", "../repair", "../reconcile", "../repairmsg"} {
+		for _, words := range loggedIn(t, dir) {
+			logged++
+			at := slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, "| `"+words[0]+"`") })
+			if at < 0 {
+				t.Errorf("docs/runbook.md has no row for the line %q of %s", words[0], dir)
+				continue
+			}
+			for _, field := range words[1:] {
+				if !strings.Contains(rows[at], "`"+field+"`") {
+					t.Errorf("docs/runbook.md does not name the field %s of the line %q", field, words[0])
+				}
+			}
+		}
+	}
+	if logged < 12 {
+		t.Errorf("only %d lines were found", logged)
+	}
+}
+
+// loggedIn lists what a package logs: of each line the message, then the names of
+// the fields that not every line has.
+func loggedIn(t *testing.T, dir string) [][]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines [][]string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || !slices.Contains([]string{"InfoContext", "WarnContext", "ErrorContext"}, f.Sel.Name) {
+				return true
+			}
+			lines = append(lines, namesIn(call.Args[1:]))
+			return true
+		})
+	}
+	return lines
+}
+
+// namesIn lists a log call's message and the names among its arguments.
+func namesIn(args []ast.Expr) []string {
+	var names []string
+	for _, arg := range args {
+		ast.Inspect(arg, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				if name, err := strconv.Unquote(text.Value); err == nil && !slices.Contains([]string{"tenant", "thread", "event", "error"}, name) {
+					names = append(names, name)
+				}
+			}
+			return true
+		})
+	}
+	return names
 }
