@@ -106,16 +106,17 @@ func TestThreadOfWindowPlusOneShowsTheStretchBefore(t *testing.T) {
 }
 
 func TestBufferStandsRightBeforeTheOldestShownMessage(t *testing.T) {
-	f := fixture.Embedded(t)
-	b := newBuffered(f, 40)
-	b.pass(0, 9, "The beginning", writing("pages/A"))
-	var kinds []turnreader.BlockKind
-	for _, block := range b.turn().Blocks {
-		kinds = append(kinds, block.Kind)
-	}
-	if !slices.Equal(kinds, []turnreader.BlockKind{turnreader.MemoryList, turnreader.BufferBlock, turnreader.RecentBlock}) {
-		t.Errorf("the blocks are %v", kinds)
-	}
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		b := newBuffered(f, 40)
+		b.pass(0, 9, "The beginning", writing("pages/A"))
+		var kinds []turnreader.BlockKind
+		for _, block := range b.turn().Blocks {
+			kinds = append(kinds, block.Kind)
+		}
+		if !slices.Equal(kinds, []turnreader.BlockKind{turnreader.MemoryList, turnreader.BufferBlock, turnreader.RecentBlock}) {
+			t.Errorf("the blocks are %v", kinds)
+		}
+	})
 }
 
 func TestThirteenStretchesAsTheModelReadsThem(t *testing.T) {
