@@ -33,13 +33,17 @@ func New(layout hippo.Layout, database string, reconcile Reconcile, log *slog.Lo
 // event ever could change it; that is logged. Any error asks for the event to be
 // delivered again.
 func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error {
-	tenant, id, change, err := h.target(payload)
+	tenant, id, at, err := h.target(payload)
 	if err == nil {
 		err = h.coalescer.Add(ctx, tenant, id)
 	}
 	switch {
 	case err == nil:
-		h.log.InfoContext(ctx, "indexed", append([]any{"event", eventID, "tenant", tenant, "deleted", change.Deleted}, lag(change)...)...)
+		fields := []any{"event", eventID, "tenant", tenant}
+		if !at.IsZero() {
+			fields = append(fields, "lag_milliseconds", time.Since(at).Milliseconds())
+		}
+		h.log.InfoContext(ctx, "indexed", fields...)
 	case !hippo.ErrorKindOf(err).Retry():
 		h.log.WarnContext(ctx, "event dropped: it can never be indexed", "event", eventID, "tenant", tenant, "error", err)
 		return nil
@@ -47,33 +51,29 @@ func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error
 	return err
 }
 
-// lag is, for the log, how long after the memory's update its entry was there. The
-// event of a deletion says only when the memory was last updated.
-func lag(change docevent.Change) []any {
-	if change.Deleted || change.UpdatedAt.IsZero() {
-		return nil
-	}
-	return []any{"lag_milliseconds", time.Since(change.UpdatedAt).Milliseconds()}
-}
-
-// target reads which memory an event is about. Its errors are of kind Invalid.
-func (h *Hook) target(payload []byte) (tenant hippo.TenantID, id hippo.MemoryID, change docevent.Change, err error) {
-	change, err = docevent.Decode(payload)
+// target reads which memory an event is about, and when it changed: zero where the
+// event does not say, as that of a deletion does not. Its errors are of kind
+// Invalid.
+func (h *Hook) target(payload []byte) (tenant hippo.TenantID, id hippo.MemoryID, at time.Time, err error) {
+	change, err := docevent.Decode(payload)
 	switch {
 	case errors.Is(err, docevent.ErrNoDocument):
-		return "", "", change, hippo.Wrap(hippo.Invalid, err, "nothing to index")
+		return "", "", at, hippo.Wrap(hippo.Invalid, err, "nothing to index")
 	case err != nil:
-		return "", "", change, err
+		return "", "", at, err
 	case change.Database != h.database:
-		return "", "", change, hippo.Errorf(hippo.Invalid, "", "the document lies in the database %q; this hook serves %q", change.Database, h.database)
+		return "", "", at, hippo.Errorf(hippo.Invalid, "", "the document lies in the database %q; this hook serves %q", change.Database, h.database)
 	}
 	var ok bool
 	tenant, id, ok = h.layout.Paths.MatchMemory(change.Path)
 	switch {
 	case !ok:
-		return "", "", change, hippo.Errorf(hippo.Invalid, "", "the document is no memory: its path is not of the form %s", h.layout.Paths.Memory)
+		return "", "", at, hippo.Errorf(hippo.Invalid, "", "the document is no memory: its path is not of the form %s", h.layout.Paths.Memory)
 	case !h.layout.Naming.Listable(id):
-		return tenant, id, change, hippo.Errorf(hippo.Invalid, "", "the memory's id stands for no name, so that no list can show it")
+		return tenant, id, at, hippo.Errorf(hippo.Invalid, "", "the memory's id stands for no name, so that no list can show it")
 	}
-	return tenant, id, change, nil
+	if !change.Deleted {
+		at = change.UpdatedAt
+	}
+	return tenant, id, at, nil
 }
