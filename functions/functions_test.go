@@ -74,15 +74,21 @@ func (l *lockedBuffer) String() string {
 
 func serve(f *fixture.Fixture) *service {
 	f.Helper()
+	return serveWith(f, nil)
+}
+
+// serveWith is serve with further variables.
+func serveWith(f *fixture.Fixture, variables map[string]string) *service {
+	f.Helper()
 	url, err := served()
 	f.Must(err)
 	s := &service{Fixture: f, url: url, log: &lockedBuffer{}}
 	p := f.Layout.Paths
-	config, err := functions.ConfigFromEnv(f.Context(), envconfig.MapLookuper(map[string]string{
+	config, err := functions.ConfigFromEnv(f.Context(), envconfig.MultiLookuper(envconfig.MapLookuper(variables), envconfig.MapLookuper(map[string]string{
 		"HIPPOFIRE_MEMORY_PATH": p.Memory, "HIPPOFIRE_INDEX_PATH": p.Index, "HIPPOFIRE_MOVE_PATH": p.Move, "HIPPOFIRE_MESSAGE_PATH": p.Message,
 		"HIPPOFIRE_EPISODE_PATH": p.Episode, "HIPPOFIRE_PASS_PATH": p.Pass, "HIPPOFIRE_REPORT_PATH": p.Report,
 		"HIPPOFIRE_TURN_DEADLINE": "1m", // an emulator on a busy machine answers late
-	}))
+	})))
 	f.Must(err)
 	app, err := functions.New(config, functions.Parts{Store: f.Fault, Log: functions.NewLog(s.log)})
 	f.Must(err)
