@@ -715,6 +715,31 @@ func TestStoreSlowByOneSecondAndByTen(t *testing.T) {
 	}
 }
 
+func TestMillisecondsAreOfTheStageThatTookThem(t *testing.T) {
+	for stage, methods := range map[string][]string{
+		"list": {"ReadIndex"}, "messages": {"RecentMessages"}, "buffer": {"FirstEpisode"}, "fit": nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := fixture.Embedded(t)
+			f.EmptyIndex()
+			r := newReader(f)
+			r.thread(60, 2)
+			f.Fault.Before = slow(time.Second, methods...)
+			turn := r.ask(turnreader.Request{Message: newMessage("user: count me"), Tokens: func(text string) int {
+				if stage == "fit" && text == "count me" {
+					time.Sleep(time.Second) // which it does once, for what is counted once
+				}
+				return tokens.FourChars(text)
+			}})
+			want := map[string]float64{"list": 0, "messages": 0, "fit": 0, "buffer": 0, "total": 1000}
+			want[stage] = 1000
+			if diff := cmp.Diff(want, turn.Ledger.Milliseconds); diff != "" {
+				t.Errorf("%s is slow: %s", stage, diff)
+			}
+		})
+	}
+}
+
 func TestStoreFailingHalfOfItsCalls(t *testing.T) {
 	f := fixture.Embedded(t)
 	f.EmptyIndex()
