@@ -126,8 +126,8 @@ func TestMeterSaysWhatTheWireSays(t *testing.T) {
 		{"CountEpisodes", func(ctx context.Context) error { return err1(s.CountEpisodes(ctx, tenant, thread)) }},
 		{"SaveReport", func(ctx context.Context) error { return s.SaveReport(ctx, hippo.Report{Tenant: tenant}) }},
 		{"Report", func(ctx context.Context) error { return err1(s.Report(ctx, tenant)) }},
-		{"Tenants", func(ctx context.Context) error { return err1(s.Tenants(ctx, "", 10)) }},
-		{"Threads", func(ctx context.Context) error { return err1(s.Threads(ctx, tenant, "", 10)) }},
+		{"Tenants", func(ctx context.Context) error { _, _, err := s.Tenants(ctx, hippo.Cursor{}, 10); return err }},
+		{"Threads", func(ctx context.Context) error { _, _, err := s.Threads(ctx, tenant, hippo.Cursor{}, 10); return err }},
 		{"DeleteMemory", func(ctx context.Context) error { return s.DeleteMemory(ctx, tenant, "a") }},
 	} {
 		var meter hippo.Meter
