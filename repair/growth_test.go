@@ -125,6 +125,9 @@ func TestGrowthIsDoneByTheNightlyRepair(t *testing.T) {
 		f.Must(r.fill(meeting(t, 400, 8)...))
 		r.nightly()
 		r.wantGrown(8)
+		if diff := cmp.Diff(map[hippo.FindingType]int{hippo.Oversize: 1}, r.report().Findings); diff != "" {
+			t.Errorf("report: %s", diff)
+		}
 	})
 }
 
