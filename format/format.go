@@ -9,7 +9,8 @@
 //	anthropic  every block of ours is a part of the system text, the buffer the
 //	           last; messages alternate between user and assistant, the user
 //	           first; a tool's result is a part of the user's next message
-//	gemini     the same, with the assistant called model
+//	gemini     the same, with the assistant called model, and results in the order
+//	           of their calls
 //
 // A message of the system inside a thread is, where a format has no such role
 // there, a part of the system text before the buffer. Where a thread's first

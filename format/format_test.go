@@ -104,6 +104,23 @@ func TestWhatOneProviderMadeAnotherTakes(t *testing.T) {
 	}
 }
 
+func TestResultsThatCameInAnotherOrderAreTheirCallsOwn(t *testing.T) {
+	look := func(id string) hippo.ToolCall { return hippo.ToolCall{ID: id, Name: "look", Arguments: "{}"} }
+	messages := []hippo.Message{user("q"), assistant("", look("a"), look("b"), look("c")), result("c", "3"), result("a", "1"), result("b", "2"), assistant("done")}
+	var got []string
+	for _, p := range format.Gemini.Body(format.Turn{Messages: messages}).(format.GeminiBody).Contents[2].Parts {
+		got = append(got, string(p.FunctionResponse.Response))
+	}
+	if diff := cmp.Diff([]string{`{"output":"1"}`, `{"output":"2"}`, `{"output":"3"}`}, got); diff != "" || messages[2].ToolCallID != "c" {
+		t.Errorf("gemini, whose results have no ids: %s", diff)
+	}
+	for i, m := range format.OpenAI.Body(format.Turn{Messages: messages}).(format.OpenAIBody).Messages[2:5] {
+		if m.ToolCallID != messages[2+i].ToolCallID {
+			t.Errorf("openai: result %d is that of %s", i, m.ToolCallID)
+		}
+	}
+}
+
 func TestSpeakersAreNamed(t *testing.T) {
 	m, a := user("q"), assistant("a")
 	m.Speaker, a.Speaker = "Ida <Roux>", "Ada"

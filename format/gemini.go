@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -55,6 +56,7 @@ type GeminiResponse struct {
 
 func gemini(t Turn) GeminiBody {
 	inside, messages := withoutSystem(t.Messages)
+	messages = inOrderOfCalls(messages)
 	body := GeminiBody{Contents: []GeminiContent{}}
 	if parts := geminiTexts(slices.Concat(t.Stable, []string{t.Changing}, inside, []string{t.Buffer})); len(parts) > 0 {
 		body.SystemInstruction = &GeminiContent{Parts: parts}
@@ -78,6 +80,26 @@ func gemini(t Turn) GeminiBody {
 		body.Tools = []GeminiTool{{FunctionDeclarations: declarations(t.Tools)}}
 	}
 	return body
+}
+
+// inOrderOfCalls puts the results behind each message into the order of its calls.
+// What tells them apart in this format is their function's name, which two calls
+// can share, and then nothing but their order.
+func inOrderOfCalls(messages []hippo.Message) []hippo.Message {
+	out := slices.Clone(messages)
+	for i, m := range out {
+		end := i + 1
+		for end < len(out) && out[end].Role == hippo.Tool {
+			end++
+		}
+		call := func(result hippo.Message) int {
+			return slices.IndexFunc(m.ToolCalls, func(c hippo.ToolCall) bool { return c.ID == result.ToolCallID })
+		}
+		if len(m.ToolCalls) > 0 {
+			slices.SortStableFunc(out[i+1:end], func(a, b hippo.Message) int { return cmp.Compare(call(a), call(b)) })
+		}
+	}
+	return out
 }
 
 func declarations(of []tools.Tool) (out []GeminiDeclaration) {

@@ -66,12 +66,8 @@ func (a *App) Turn(ctx context.Context, req TurnRequest) (TurnResponse, error) {
 	if err != nil {
 		return TurnResponse{}, err
 	}
-	l := turn.Ledger
-	a.log.InfoContext(ctx, "turn", "tenant", turn.Tenant, "thread", turn.Thread, "format", form, "contract", req.Contract, "index", l.Index,
-		"memories", l.Memories, "listed", l.Listed, "tokens", l.Tokens, "budget", l.Budget, "dropped", l.Dropped, "reads", l.Reads,
-		"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "blocked_names", l.BlockedNames, "blocked_pointers", l.BlockedPointers,
-		"dropped_pointers", l.DroppedPointers, "milliseconds", l.Milliseconds)
-	resp := TurnResponse{Tenant: turn.Tenant, Thread: turn.Thread, Format: form, Ledger: l}
+	a.logTurn(ctx, turn, form, req.Contract)
+	resp := TurnResponse{Tenant: turn.Tenant, Thread: turn.Thread, Format: form, Ledger: turn.Ledger}
 	out := rendered(turn)
 	if req.Tools {
 		out.Tools = tools.All
@@ -80,6 +76,19 @@ func (a *App) Turn(ctx context.Context, req TurnRequest) (TurnResponse, error) {
 		resp.Blocks, resp.Tools = turn.Blocks, out.Tools
 	}
 	return resp, nil
+}
+
+// logTurn writes the turn's ledger to the log.
+func (a *App) logTurn(ctx context.Context, turn turnreader.Turn, form format.Format, named string) {
+	l := turn.Ledger
+	fields := []any{"tenant", turn.Tenant, "thread", turn.Thread, "format", form, "contract", named, "index", l.Index,
+		"memories", l.Memories, "listed", l.Listed, "tokens", l.Tokens, "dropped", l.Dropped, "reads", l.Reads,
+		"documents", l.Documents, "bytes", l.Bytes, "blocked_lines", l.Blocked, "blocked_names", l.BlockedNames, "blocked_pointers", l.BlockedPointers,
+		"dropped_pointers", l.DroppedPointers, "milliseconds", l.Milliseconds}
+	if l.Budget != nil {
+		fields = append(fields, "budget", *l.Budget)
+	}
+	a.log.InfoContext(ctx, "turn", fields...)
 }
 
 // turnRequest checks what was asked for; its errors name the field.

@@ -1,10 +1,12 @@
 package functions_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -107,7 +109,8 @@ func TestFaviconReadsNothing(t *testing.T) {
 	s := serve(fixture.Embedded(t))
 	reads := 0
 	s.Fault.Before = s.Count(&reads)
-	for _, path := range []string{"/favicon.ico", "/", "/robots.txt", "/TurnContext/favicon.ico"} {
+	// Deployed, a function is served at every path, as /TurnContext is here.
+	for _, path := range []string{"/favicon.ico", "/", "/robots.txt", "/TurnContext/favicon.ico", "/TurnContext"} {
 		req, err := http.NewRequest(http.MethodGet, s.url+path, nil)
 		s.Must(err)
 		if a := s.do(req); a.status/100 != 4 {
@@ -175,6 +178,19 @@ func TestTurnIsLoggedWithItsLedger(t *testing.T) {
 	for _, field := range []string{"tenant", "thread", "format", "tokens", "budget", "dropped", "index", "reads", "documents", "bytes", "milliseconds"} {
 		if line[field] == nil {
 			t.Errorf("the log has no %s: %v", field, line)
+		}
+	}
+
+	var text bytes.Buffer
+	app, err := functions.New(configOf(s.Fixture), functions.Parts{Store: s.Direct, Log: slog.New(slog.NewTextHandler(&text, nil))})
+	s.Must(err)
+	budget := 20
+	for _, b := range []*int{&budget, nil} {
+		text.Reset()
+		_, err = app.Turn(t.Context(), functions.TurnRequest{ThreadRef: functions.ThreadRef{Tenant: "t", Thread: "th"}, Budget: b})
+		s.Must(err)
+		if line := text.String(); strings.Contains(line, "budget=20") != (b != nil) || strings.Contains(line, "budget=0x") {
+			t.Errorf("a log of text says %s", line)
 		}
 	}
 }

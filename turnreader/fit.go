@@ -18,9 +18,9 @@ const budgetPart = 4
 // about what twelve lines with all their pointers cost.
 const maxBufferRoom = 2000
 
-// A message that alone is larger than the share of the messages is cut to this part
-// of it, so that others have room beside it; but not to less than so many tokens,
-// where the share has them.
+// A message that alone is larger than the share of the messages counts as this part
+// of it while the others are chosen, so that they have room beside it; but not as
+// less than so many tokens, where the share has them. It then has what they leave.
 const (
 	cutPart = 4
 	cutLeft = 64
@@ -36,6 +36,8 @@ type plan struct {
 	out map[BlockKind]bool
 	// hidden counts messages that are left out, hiddenTokens what they cost.
 	hidden, hiddenTokens int
+	// share is what the messages have, part what one has that alone is larger.
+	share, part int
 }
 
 // hides says whether messages are left out.
@@ -165,9 +167,10 @@ func (w *work) give(p *plan, room, buffer int) int {
 
 // fill takes as many of the latest messages as fit into the share.
 func (w *work) fill(p *plan, share int) {
+	p.share, p.part = share, max(share/cutPart, min(share, cutLeft))
 	units := slices.Clone(w.window.units)
 	for i, u := range units {
-		units[i] = w.cut(u, share)
+		units[i] = w.cut(u, share, p.part)
 	}
 	p.units = slices.Clip(newest(units, share))
 	for _, u := range w.window.units[:len(units)-len(p.units)] {
@@ -179,8 +182,9 @@ func (w *work) fill(p *plan, share int) {
 	}
 }
 
-// cut shortens the messages of a unit that alone are larger than the share.
-func (w *work) cut(u unit, share int) unit {
+// cut shortens the messages of a unit that alone are larger than the share to so
+// many tokens.
+func (w *work) cut(u unit, share, to int) unit {
 	if u.tokens <= share {
 		return u
 	}
@@ -193,7 +197,7 @@ func (w *work) cut(u unit, share int) unit {
 		mark := fmt.Sprintf("\n[… cut here: %d tokens in all]", before)
 		frame := m
 		frame.Content = mark
-		kept := w.count.Cut(m.Content, max(share/cutPart, min(share, cutLeft))-w.messageTokens(frame))
+		kept := w.count.Cut(m.Content, to-w.messageTokens(frame))
 		if kept == "" || kept == m.Content {
 			continue
 		}
@@ -201,13 +205,56 @@ func (w *work) cut(u unit, share int) unit {
 		after := w.messageTokens(out.messages[i])
 		out.tokens -= before - after
 		out.cut++
+		out.kept += after
 		out.lost += before - after
 	}
 	return out
 }
 
-// settle notes what the plan does not show.
+// spread gives messages that were cut what nothing else needs, the latest first.
+// Which messages are shown stays the same.
+func (w *work) spread(p *plan) {
+	shown := len(p.units)
+	if w.window.pinned != nil {
+		shown--
+	}
+	whole := w.window.units[len(w.window.units)-shown:]
+	spare := w.spare(*p)
+	for i := shown - 1; i >= 0 && spare > 0; i-- {
+		u := p.units[i]
+		if u.cut == 0 {
+			continue
+		}
+		more := w.cut(whole[i], p.share, (u.kept+spare)/u.cut)
+		if cost := more.tokens - u.tokens; cost > 0 && cost <= spare {
+			p.units[i] = more
+			spare -= cost
+		}
+	}
+}
+
+// spare is what the messages could cost beside those that are shown.
+func (w *work) spare(p plan) int {
+	recent := 0
+	for _, u := range p.units {
+		recent += u.tokens
+	}
+	spare := w.ceiling(RecentBlock) - recent
+	if w.limit == nil {
+		return spare
+	}
+	others := total(w.given()) + w.textTokens(w.buffer.Text)
+	for b, t := range map[BlockKind]text{MemoryList: w.list, FactsBlock: w.facts} {
+		if !p.out[b] {
+			others += t.tokens
+		}
+	}
+	return min(spare, *w.limit-others-recent)
+}
+
+// settle makes the plan the turn's, and notes what it does not show.
 func (w *work) settle(p plan) {
+	w.spread(&p)
 	w.plan = p
 	for _, b := range slices.Sorted(maps.Keys(p.out)) {
 		w.drop(b, ByBudget, 0, map[BlockKind]int{MemoryList: w.list.tokens, FactsBlock: w.facts.tokens}[b])

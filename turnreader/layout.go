@@ -147,7 +147,7 @@ func (w *work) blocks() []Block {
 		blocks = append(blocks, recent)
 	}
 	if m := w.req.Message; m != nil {
-		blocks = append(blocks, Block{Kind: MessageBlock, Messages: []hippo.Message{w.label(*m)}, Tokens: w.messageTokens(*m)})
+		blocks = append(blocks, Block{Kind: MessageBlock, Messages: []hippo.Message{w.label(MessageBlock, *m)}, Tokens: w.messageTokens(*m)})
 	}
 	return blocks
 }

@@ -172,7 +172,7 @@ func TestThirtyOneMessagesOfWhichOneIsFiftyThousandTokens(t *testing.T) {
 		}
 		r.say(lines...)
 		turn := r.ask(turnreader.Request{Budget: tokensOf(8000), Message: newMessage("user: and now?")})
-		if got := turn.Ledger.Tokens["total"]; got > 8000 {
+		if got := turn.Ledger.Tokens["total"]; got > 8000 || got < 7990 {
 			t.Errorf("the turn costs %d tokens of 8000", got)
 		}
 		messages := block(turn, turnreader.RecentBlock).Messages
@@ -180,7 +180,7 @@ func TestThirtyOneMessagesOfWhichOneIsFiftyThousandTokens(t *testing.T) {
 			t.Fatalf("shown: %s", shown(turn))
 		}
 		long := messages[25]
-		if long.ID != "m27" || len(long.Content) > 10_000 || !strings.HasSuffix(long.Content, "[… cut here: 50004 tokens in all]") || !strings.HasPrefix(long.Content, "abc abc") {
+		if long.ID != "m27" || len(long.Content) > 32_000 || !strings.HasSuffix(long.Content, "[… cut here: 50004 tokens in all]") || !strings.HasPrefix(long.Content, "abc abc") {
 			t.Errorf("the long message is shown with %d characters: %.40s … %s", len(long.Content), long.Content, long.Content[len(long.Content)-40:])
 		}
 		if got := dropped(turn); got != "recent_messages 1 window, recent_messages 1 cut" {
@@ -264,6 +264,29 @@ func TestMessagesAreDroppedInWholeExchanges(t *testing.T) {
 	})
 }
 
+func TestMessagesThatAreCutShareWhatOthersLeave(t *testing.T) {
+	r := newReader(fixture.Embedded(t))
+	r.say("user: "+words(20), "assistant c1,c2: ", "tool c1: "+words(5000), "tool c2: "+words(9000), "assistant: "+words(20))
+	turn := r.ask(turnreader.Request{Budget: tokensOf(3000)})
+	if got := turn.Ledger.Tokens["total"]; shown(turn) != "m0 m1 m2 m3 m4" || got > 3000 || got < 2980 {
+		t.Fatalf("shown %s, %d tokens of 3000", shown(turn), got)
+	}
+	messages := block(turn, turnreader.RecentBlock).Messages
+	if a, b := len(messages[2].Content), len(messages[3].Content); a < 5000 || b < 5000 || dropped(turn) != "recent_messages 2 cut" {
+		t.Errorf("%d and %d characters are shown; dropped %s", a, b, dropped(turn))
+	}
+
+	// What the buffer was promised and does not need is theirs too.
+	long := newReader(fixture.Embedded(t))
+	long.EmptyIndex()
+	messages = long.say("user: "+words(400), "assistant: "+words(400), "user: q", "assistant: "+words(5000))
+	long.episode(messages[0], messages[1], "stretch 0")
+	turn = long.ask(turnreader.Request{Budget: tokensOf(1000)})
+	if got := turn.Ledger.Tokens["total"]; shown(turn) != "m2 m3" || block(turn, turnreader.BufferBlock).Tokens == 0 || got > 1000 || got < 990 {
+		t.Errorf("shown %s, %v", shown(turn), turn.Ledger.Tokens)
+	}
+}
+
 func TestLatestExchangeLosesWholeToolCallsFromItsBeginning(t *testing.T) {
 	r := newReader(fixture.Embedded(t))
 	r.say("user: "+words(20), "assistant: "+words(20), "user: "+words(20),
@@ -339,6 +362,35 @@ func TestBudgetThatDropsMessagesOfAShortThreadShowsTheBuffer(t *testing.T) {
 	})
 }
 
+func TestBudgetThatDropsMoreStretchesOfAShortThreadThanABufferShowsLeavesAGap(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.EmptyIndex()
+		var lines []string
+		for range 15 {
+			lines = append(lines, "user: "+words(100), "assistant: "+words(100))
+		}
+		for i, m := range r.say(lines...) { // 30 messages, which fit the window
+			r.episode(m, m, fmt.Sprintf("stretch %d", i))
+		}
+		for _, test := range []struct {
+			budget int
+			first  string // the oldest message shown
+			want   []string
+			gap    bool
+		}{
+			{2500, "m12", stretches(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), false},
+			{2250, "m14", stretches(0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13), true},
+		} {
+			turn := r.ask(turnreader.Request{Budget: tokensOf(test.budget)})
+			got, gap := gists(turn)
+			if diff := cmp.Diff(test.want, got); diff != "" || gap != test.gap || !strings.HasPrefix(shown(turn), test.first+" ") {
+				t.Errorf("budget %d: shown %s, gap %v: %s", test.budget, shown(turn), gap, diff)
+			}
+		}
+	})
+}
+
 func TestBufferWithoutRoomLosesItsOldestLinesToTheGap(t *testing.T) {
 	r := newReader(fixture.Embedded(t))
 	r.EmptyIndex()
@@ -391,6 +443,21 @@ func TestToolCallWhoseResultIsOutsideTheWindow(t *testing.T) {
 	})
 }
 
+func TestResultWhoseCallIsBeforeTheWindowIsLeftOut(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		lines := []string{"user: q", "assistant c1,c2: ", "tool c1: behind the window's edge", "tool c2: within the window"}
+		for range 14 {
+			lines = append(lines, "assistant: a", "user: q")
+		}
+		r.say(append(lines, "assistant: a")...) // 33 messages: the window begins at m3
+		turn := r.turn()
+		if got := shown(turn); !strings.HasPrefix(got, "m5 m6") || !strings.HasSuffix(got, " m32") || dropped(turn) != "recent_messages 1 no call, recent_messages 1 window" {
+			t.Errorf("shown: %s, dropped: %s", got, dropped(turn))
+		}
+	})
+}
+
 func TestNewMessageThatAnswersACallKeepsItWhateverTheBudget(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newReader(f)
@@ -437,6 +504,11 @@ func TestSpeakersLabelThatReadsLikeAnInstructionIsNotShown(t *testing.T) {
 	messages := block(turn, turnreader.RecentBlock).Messages
 	if messages[0].Speaker != "" || messages[1].Speaker != "Delphine Roux" || dropped(turn) != "recent_messages 1 scan" {
 		t.Errorf("%q, %q, dropped %s", messages[0].Speaker, messages[1].Speaker, dropped(turn))
+	}
+	m.ID = "new"
+	turn = r.ask(turnreader.Request{Message: &m})
+	if got := block(turn, turnreader.MessageBlock).Messages[0].Speaker; got != "" || dropped(turn) != "recent_messages 1 scan, new_message 1 scan" {
+		t.Errorf("%q, dropped %s", got, dropped(turn))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hippofire/hippofire/contract"
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/fixture"
@@ -678,6 +679,19 @@ func TestStoredNewMessageIsShownOnce(t *testing.T) {
 	f.Must(err)
 	if recent, fresh := block(turn, turnreader.RecentBlock).Messages, block(turn, turnreader.MessageBlock).Messages; len(recent) != 4 || len(fresh) != 1 {
 		t.Errorf("%d recent and %d new messages, want 4 and 1", len(recent), len(fresh))
+	}
+}
+
+func TestBufferOfANewMessageThatWasStoredLongAgoHidesNothing(t *testing.T) {
+	r := newReader(fixture.Embedded(t))
+	r.EmptyIndex()
+	messages := r.say("user: "+words(20), "assistant: "+words(200), "user: "+words(200), "assistant: "+words(200))
+	r.episode(messages[1], messages[3], "stretch 0")
+	turn := r.ask(turnreader.Request{Message: &messages[0], Budget: tokensOf(400), Contract: &contract.Contract{Include: map[contract.Block]contract.Rule{
+		contract.Buffer: {Rank: 2, MaxTokens: tokensOf(370)}, contract.RecentMessages: {Rank: 1},
+	}}})
+	if got, _ := gists(turn); shown(turn) != "" || len(got) != 1 {
+		t.Errorf("shown %q; the buffer has %v", shown(turn), got)
 	}
 }
 

@@ -15,8 +15,9 @@ type unit struct {
 	messages []hippo.Message
 	costs    []int // of each message
 	tokens   int   // of all of them
-	// cut counts messages of it that were cut, lost what they lost in tokens.
-	cut, lost int
+	// cut counts messages of it that were cut; kept is what they still cost, lost
+	// what they lost.
+	cut, kept, lost int
 }
 
 // begins says whether an exchange begins with the unit: a message of the user,
@@ -58,7 +59,7 @@ func (w *work) newWindow(messages []hippo.Message) (window, error) {
 		case !knownRole(m.Role):
 			w.drop(RecentBlock, UnknownRole, 1, 0)
 		default:
-			shown = append(shown, w.label(m))
+			shown = append(shown, w.label(RecentBlock, m))
 		}
 	}
 	if err := w.pair(&out, shown); err != nil {
@@ -75,14 +76,14 @@ func knownRole(r hippo.Role) bool {
 }
 
 // label makes one line of the speaker's label, or none where the scan refuses it.
-func (w *work) label(m hippo.Message) hippo.Message {
+func (w *work) label(b BlockKind, m hippo.Message) hippo.Message {
 	if m.Speaker == "" {
 		return m
 	}
 	m.Speaker = prompttext.Line(m.Speaker)
 	if _, hit := textscan.Scan(m.Speaker); hit {
 		m.Speaker = ""
-		w.drop(RecentBlock, Scanned, 1, 0)
+		w.drop(b, Scanned, 1, 0)
 	}
 	return m
 }

@@ -194,8 +194,8 @@ func (w *work) start(p plan) hippo.Position {
 		return endOfTime
 	}
 	start := w.window.newest.After()
-	if stored := w.window.stored; stored != (hippo.Position{}) {
-		start = stored
+	if w.window.stored == w.window.newest {
+		start = w.window.stored
 	}
 	for _, u := range p.units {
 		if u.position().Before(start) {

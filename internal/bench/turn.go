@@ -84,7 +84,7 @@ func (w *World) turnRows(ctx context.Context, thread hippo.ThreadID, about TurnR
 		return nil, err
 	}
 	rows, times := make([]TurnRow, len(ways)), make([][]float64, len(ways))
-	for start := time.Now(); len(times[0]) < minRuns || len(times[0]) < maxRuns && time.Since(start) < runFor; {
+	for start := time.Now(); len(times[0]) < min(minRuns, w.runs) || len(times[0]) < w.runs && time.Since(start) < runFor; {
 		for i, way := range ways {
 			row, c, err := w.turnOnce(ctx, reader, thread, way)
 			if err != nil {

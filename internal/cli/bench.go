@@ -4,7 +4,7 @@ package cli
 type benchCmd struct {
 	List      benchListCmd      `cmd:"" help:"What the list of an agent's memories costs, by scan and from the index."`
 	Turn      benchTurnCmd      `cmd:"" help:"What a turn costs beside reading its messages alone, as thread and memory grow."`
-	Load      benchLoadCmd      `cmd:"" help:"How many turns the served functions answer in a second, and how fast."`
+	Load      benchLoadCmd      `cmd:"" help:"How many turns the served functions answer in a second, and how fast; each fifth request saves messages."`
 	Hook      benchHookCmd      `cmd:"" help:"What it takes to index an import through trigger events."`
 	Reach     benchReachCmd     `cmd:"" help:"How much of what answers the questions of LoCoMo a model can see or open."`
 	Repair    benchRepairCmd    `cmd:"" help:"What a repair costs, of a right index and of a wrong one."`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/hippofire/hippofire/hippo"
@@ -75,10 +76,14 @@ func printListBench(to console, r bench.ListReport) error {
 	return nil
 }
 
-// stepsOn tells on the standard error what a benchmark is doing.
+// stepsOn tells on the standard error what a benchmark is doing. What it returns is
+// safe for concurrent use, since a benchmark writes what it reads with many hands.
 func stepsOn(to console) func(what string, done int) {
+	var mu sync.Mutex
 	var p *progress
 	return func(what string, done int) {
+		mu.Lock()
+		defer mu.Unlock()
 		if p == nil || p.what != what {
 			if p != nil {
 				p.end()

@@ -13,10 +13,10 @@ import (
 
 type benchLoadCmd struct {
 	benchStore
-	Clients  int           `help:"How many clients ask at the same time." default:"16" placeholder:"N"`
-	For      time.Duration `help:"For how long." default:"10s" placeholder:"TIME"`
-	Tenants  int           `help:"How many tenants they ask for." default:"20" placeholder:"N"`
-	Memories int           `help:"How many memories each tenant has." default:"300" placeholder:"N"`
+	Clients  int           `help:"How many clients ask at the same time." default:"16"`
+	For      time.Duration `help:"For how long." default:"10s"`
+	Tenants  int           `help:"How many tenants they ask for." default:"20"`
+	Memories int           `help:"How many memories each tenant has." default:"300"`
 }
 
 // The bounds of a load, which is for the machine it runs on.

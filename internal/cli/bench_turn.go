@@ -13,8 +13,8 @@ import (
 
 type benchTurnCmd struct {
 	benchStore
-	Threads  []int `help:"Numbers of messages in a thread." default:"30,400,10000" placeholder:"N"`
-	Memories []int `help:"Numbers of memories, in ascending order, 50 or more." default:"100,100000" placeholder:"N"`
+	Threads  []int `help:"Numbers of messages in a thread." default:"30,400,10000"`
+	Memories []int `help:"Numbers of memories, in ascending order, 50 or more." default:"100,100000"`
 }
 
 func (c *benchTurnCmd) Run(ctx context.Context, to console) error {

@@ -33,9 +33,14 @@ func check(g graph, rows []row, guards []guard) []string {
 				wrong = append(wrong, fmt.Sprintf("package %s imports %s: %s", pkg, path, reason))
 			}
 		}
-		for _, path := range slices.Concat(g[pkg].code, g[pkg].tests) {
-			if to := guarded(path, guards); to != nil && !slices.Contains(to, pkg) {
-				wrong = append(wrong, fmt.Sprintf("package %s imports %s: only %s may", pkg, path, strings.Join(to, ", ")))
+		for _, path := range g[pkg].code {
+			if by := guarded(path, guards); by != nil && (by.inTests || !slices.Contains(by.to, pkg)) {
+				wrong = append(wrong, fmt.Sprintf("package %s imports %s: only %s may", pkg, path, by))
+			}
+		}
+		for _, path := range g[pkg].tests {
+			if by := guarded(path, guards); by != nil && !slices.Contains(by.to, pkg) {
+				wrong = append(wrong, fmt.Sprintf("package %s imports %s: only %s may", pkg, path, by))
 			}
 		}
 	}
@@ -63,12 +68,21 @@ func (r row) refuses(path string, g graph, table map[string]row) string {
 	return "it may import only " + strings.Join(r.imports, ", ")
 }
 
-// guarded lists who may import a path; nil is everybody.
-func guarded(path string, guards []guard) []string {
-	for _, g := range guards {
+// guarded is what says who may import a path; nil where everybody may.
+func guarded(path string, guards []guard) *guard {
+	for i, g := range guards {
 		if path == g.library || strings.HasPrefix(path, g.library+"/") {
-			return g.to
+			return &guards[i]
 		}
 	}
 	return nil
+}
+
+// String says who may.
+func (g guard) String() string {
+	who := strings.Join(g.to, ", ")
+	if g.inTests {
+		return "the tests of " + who
+	}
+	return who
 }

@@ -102,7 +102,10 @@ func TestForbiddenImportIsReported(t *testing.T) {
 		{pkg: "internal/x", imports: anything},
 		{pkg: "cmd/c", imports: anything},
 	}
-	guards := []guard{{"db.com/pb", []string{"store/a", "store/b"}}, {"db.com", []string{"store/a"}}}
+	guards := []guard{
+		{library: "db.com/pb", to: []string{"store/a", "store/b"}}, {library: "db.com", to: []string{"store/a"}},
+		{library: "sdk.com", to: []string{"store/a"}, inTests: true},
+	}
 	for _, tc := range []struct {
 		name string
 		pkg  string
@@ -127,6 +130,9 @@ func TestForbiddenImportIsReported(t *testing.T) {
 			[]string{"package store/b imports db.com/client: only store/a may"}},
 		{"a guarded library in a test", "internal/x", imports{tests: []string{"db.com"}},
 			[]string{"package internal/x imports db.com: only store/a may"}},
+		{"what its tests may import", "store/a", imports{tests: []string{"sdk.com/v2"}}, nil},
+		{"what only its tests may import", "store/a", imports{code: []string{"sdk.com/v2"}},
+			[]string{"package store/a imports sdk.com/v2: only the tests of store/a may"}},
 		{"a package that nobody knows", "new", imports{},
 			[]string{"package new is not in the table: add a row that says what it may import to internal/layering/rules_test.go"}},
 	} {

@@ -98,12 +98,18 @@ var tools = []string{"scripts/internal/emulators", "scripts/internal/gotest", "s
 type guard struct {
 	library string // the packages at and below this path
 	to      []string
+	// inTests says that only their tests may.
+	inTests bool
 }
 
 // guards: where several match, the first decides.
 var guards = []guard{
 	// The generated messages alone, which the trigger's events carry.
-	{"cloud.google.com/go/firestore/apiv1/firestorepb", []string{"docevent", "store/firestoredb", "store/firestoredb/indexcheck"}},
-	{"cloud.google.com/go/firestore", []string{"store/firestoredb", "internal/emulator", "internal/emulator/emulatortest", "emulator-tests"}},
-	{"github.com/GoogleCloudPlatform/functions-framework-go", []string{".", "functions", "internal/localstack", "emulator-tests/functionsprocess"}},
+	{library: "cloud.google.com/go/firestore/apiv1/firestorepb", to: []string{"docevent", "store/firestoredb", "store/firestoredb/indexcheck"}},
+	{library: "cloud.google.com/go/firestore", to: []string{"store/firestoredb", "internal/emulator", "internal/emulator/emulatortest", "emulator-tests"}},
+	{library: "github.com/GoogleCloudPlatform/functions-framework-go", to: []string{".", "functions", "internal/localstack", "emulator-tests/functionsprocess"}},
+	// What the providers' own libraries take is what a turn is held to.
+	{library: "github.com/anthropics/anthropic-sdk-go", to: []string{"functions"}, inTests: true},
+	{library: "github.com/openai/openai-go", to: []string{"functions"}, inTests: true},
+	{library: "google.golang.org/genai", to: []string{"functions"}, inTests: true},
 }

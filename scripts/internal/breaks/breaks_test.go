@@ -123,3 +123,22 @@ func TestPatchNamesSubtests(t *testing.T) {
 		}
 	}
 }
+
+// Running them all takes long; that none is outdated is seen at once.
+func TestEveryPatchAppliesToThisTree(t *testing.T) {
+	const root = "../../.."
+	patches, err := choose(root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := newBench(t.Context(), root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.remove()
+	for _, p := range patches {
+		if said, err := b.apply(t.Context(), p, "--check"); err != nil {
+			t.Errorf("%s does not apply: %s", p.name, said)
+		}
+	}
+}
