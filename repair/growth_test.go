@@ -2,11 +2,9 @@ package repair_test
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"testing"
@@ -24,36 +22,6 @@ import (
 // growTo is how many memories TestAStoreGrowsAThousandfoldWhileItIsInUse ends
 // with. docs/repair.md names the command for 500,000.
 var growTo = flag.Int("grow", 100_000, "memories at the end of TestAStoreGrowsAThousandfoldWhileItIsInUse")
-
-// longName is a name whose id is as long as an index takes: a shard holds about
-// 700 of them.
-func longName(i int) string { return fmt.Sprintf("%s%06d", longPrefix, i) }
-
-// longPrefix has a length of which base64 leaves nothing over, so that the id of a
-// long name begins with the id of this.
-var longPrefix = "pages/" + strings.Repeat("x", 1080)
-
-// meeting are n long names whose ids meet in the first of so many shards. The part
-// that they share is hashed once.
-func meeting(t testing.TB, n, shards int) []string {
-	t.Helper()
-	shared := fnv.New64a()
-	shared.Write([]byte(base64.RawURLEncoding.EncodeToString([]byte(longPrefix))))
-	var names []string
-	for i := 0; len(names) < n; i++ {
-		sum := shared.Sum64()
-		for _, c := range []byte(base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%06d", i))) {
-			sum = (sum ^ uint64(c)) * 1099511628211
-		}
-		if sum%uint64(shards) == 0 {
-			names = append(names, longName(i))
-		}
-	}
-	if id, err := hippo.Base64URL.ID(names[0]); err != nil || (hippo.Generation{Shards: shards}).ShardOf(id).N != 0 {
-		t.Fatalf("an id is in another shard than the first: %v", err)
-	}
-	return names
-}
 
 // fill gives the tenant memories, and entries for them in eight shards, of which
 // nobody has looked at the size. Where a shard is full it is Invalid.
@@ -102,7 +70,7 @@ func (r *repairing) wantGrown(shards int) {
 func TestGrowthIsAskedForByAColdRead(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
-		f.Must(r.fill(meeting(t, 400, 8)...))
+		f.Must(r.fill(fixture.LongNames(400, 8)...))
 		index := turnreader.NewIndex(f.Direct, f.Layout.Naming, r.asker(), 1<<30, f.Log())
 		known, source, err := index.Known(t.Context(), fixture.Tenant)
 		if err != nil || source != turnreader.Cold || known.Len() != 400 {
@@ -122,7 +90,7 @@ func TestGrowthIsAskedForByAColdRead(t *testing.T) {
 func TestGrowthIsDoneByTheNightlyRepair(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
-		f.Must(r.fill(meeting(t, 400, 8)...))
+		f.Must(r.fill(fixture.LongNames(400, 8)...))
 		r.nightly()
 		r.wantGrown(8)
 		if diff := cmp.Diff(map[hippo.FindingType]int{hippo.Oversize: 1}, r.report().Findings); diff != "" {
@@ -135,7 +103,7 @@ func TestGrowthIsAskedForByAProcessThatAdded500EntriesToAShard(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
 		f.EmptyIndex()
-		ids := f.SaveMemories(meeting(t, 500, 8)...)
+		ids := f.SaveMemories(fixture.LongNames(500, 8)...)
 		looks := 0
 		f.Fault.Before = func(_ context.Context, method string) error {
 			if method == "ReadIndexSince" {
@@ -178,7 +146,7 @@ func TestAProcessThatAdded500ShortEntriesAsksForNothing(t *testing.T) {
 func TestALookAtAShardThatFailsIsMadeAgain(t *testing.T) {
 	f := fixture.Embedded(t)
 	f.EmptyIndex()
-	ids := f.SaveMemories(meeting(t, 501, 8)...)
+	ids := f.SaveMemories(fixture.LongNames(501, 8)...)
 	f.Fault.Before = f.FailOnce("ReadIndexSince", hippo.Errorf(hippo.Unavailable, "", "injected"))
 	reconciler := reconcile.New(f.Fault, f.Layout.Naming, f.Asked)
 	f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids[:500]))
@@ -195,7 +163,7 @@ func TestAShardIsRefusedForItsSizeBeforeAnyoneAskedForGrowth(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
 		f.EmptyIndex()
-		ids := f.SaveMemories(meeting(t, 720, 8)...)
+		ids := f.SaveMemories(fixture.LongNames(720, 8)...)
 		// Two processes, so that neither has written 500 entries when it is full.
 		for i, some := range [][]hippo.MemoryID{ids[:350], ids[350:690]} {
 			f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), fixture.Tenant, some))
@@ -220,7 +188,7 @@ func TestAShardIsRefusedForItsSizeBeforeAnyoneAskedForGrowth(t *testing.T) {
 func TestIDsThatMeetInOneShardDoNotMakeTheIndexGrowForEver(t *testing.T) {
 	f := fixture.Embedded(t)
 	r := newRepairer(f, repair.Options{})
-	f.SaveMemories(meeting(t, 400, 128)...)
+	f.SaveMemories(fixture.LongNames(400, 128)...)
 	r.handle(ask())
 	for range 10 {
 		r.handle(repairmsg.Message{Tenant: fixture.Tenant, Cause: repairmsg.FullShard})
@@ -238,7 +206,7 @@ func TestIDsAreSoLongThatAShardHolds700(t *testing.T) {
 	r := newRepairer(f, repair.Options{})
 	var names []string
 	for i := range 6000 {
-		names = append(names, longName(i))
+		names = append(names, fixture.LongName(i))
 	}
 	f.SaveMemories(names...)
 	r.handle(ask()) // its first guess is eight shards, of which each would need 1.1 MB
@@ -252,7 +220,7 @@ func TestIDsAreSoLongThatAShardHolds700(t *testing.T) {
 func TestABuildWhoseShardWouldHoldMoreThan700LongIDsBeginsAgainWithMoreShards(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
-		f.SaveMemories(meeting(t, 720, 8)...)
+		f.SaveMemories(fixture.LongNames(720, 8)...)
 		r.handle(ask())
 		if shards := f.Meta().Current.Shards; shards != 16 {
 			t.Errorf("the index was built with %d shards, want twice the eight in which it found no room", shards)
@@ -270,7 +238,7 @@ func TestGrowthInTheMiddleOfA10000MemoryImport(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { importGrows(t, fixture.Embedded(t), names) })
 	// Fewer do where a quarter meets in one shard.
 	names = fixture.Names(2000)
-	for i, name := range meeting(t, len(names)/4, 8) {
+	for i, name := range fixture.LongNames(len(names)/4, 8) {
 		names[4*i] = name
 	}
 	t.Run("firestore", func(t *testing.T) { importGrows(t, fixture.Firestore(t), names) })

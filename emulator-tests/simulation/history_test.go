@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/repairmsg"
 )
 
@@ -161,24 +162,14 @@ func (s *script) importMany() {
 
 // long are names of memories that meet in two shards of every eight, so that some
 // hundred of them make an index grow, and some more are refused by it.
-var long struct {
-	names []string
-	tried int
-}
+var long []string
 
 // longName is the i-th of them.
 func longName(i int) string {
-	for ; i >= len(long.names); long.tried++ {
-		name := fmt.Sprintf("pages/%s%06d", strings.Repeat("x", 1090), long.tried)
-		id, err := hippo.Base64URL.ID(name)
-		if err != nil {
-			panic(err)
-		}
-		if (hippo.Generation{Shards: hippo.MinShards}).ShardOf(id).N < 2 {
-			long.names = append(long.names, name)
-		}
+	if i >= len(long) {
+		long = fixture.LongNames(2*i+1000, 4)
 	}
-	return long.names[i]
+	return long[i]
 }
 
 func (s *script) fault() Fault {
