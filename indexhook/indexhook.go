@@ -39,7 +39,11 @@ func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error
 	}
 	switch {
 	case err == nil:
-		h.log.InfoContext(ctx, "indexed", "event", eventID, "tenant", tenant, "lag_milliseconds", time.Since(at).Milliseconds())
+		fields := []any{"event", eventID, "tenant", tenant}
+		if !at.IsZero() {
+			fields = append(fields, "lag_milliseconds", time.Since(at).Milliseconds())
+		}
+		h.log.InfoContext(ctx, "indexed", fields...)
 	case !hippo.ErrorKindOf(err).Retry():
 		h.log.WarnContext(ctx, "event dropped: it can never be indexed", "event", eventID, "tenant", tenant, "error", err)
 		return nil
@@ -47,8 +51,9 @@ func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error
 	return err
 }
 
-// target reads which memory an event is about, and when it changed. Its errors
-// are of kind Invalid.
+// target reads which memory an event is about, and when it changed: zero where the
+// event does not say, as that of a deletion does not. Its errors are of kind
+// Invalid.
 func (h *Hook) target(payload []byte) (tenant hippo.TenantID, id hippo.MemoryID, at time.Time, err error) {
 	change, err := docevent.Decode(payload)
 	switch {
@@ -67,5 +72,8 @@ func (h *Hook) target(payload []byte) (tenant hippo.TenantID, id hippo.MemoryID,
 	case !h.layout.Naming.Listable(id):
 		return tenant, id, at, hippo.Errorf(hippo.Invalid, "", "the memory's id stands for no name, so that no list can show it")
 	}
-	return tenant, id, change.UpdatedAt, nil
+	if !change.Deleted {
+		at = change.UpdatedAt
+	}
+	return tenant, id, at, nil
 }

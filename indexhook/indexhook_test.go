@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,28 +46,99 @@ func (h *hooked) memoryPath(name string) string {
 	return hippo.Fill(h.Layout.Paths.Memory, string(fixture.Tenant), string(h.ID(name)))
 }
 
-// deliver hands over the event of a memory and demands that it is acknowledged.
-func (h *hooked) deliver(name string) {
+// deliver hands over an event of a memory and demands that it is acknowledged.
+func (h *hooked) deliver(name string) { h.handle(h.payload(h.memoryPath(name))) }
+
+func (h *hooked) handle(payload []byte) {
 	h.Helper()
-	h.Must(h.hook.Handle(h.Context(), "e", h.payload(h.memoryPath(name))))
+	if err := h.hook.Handle(h.Context(), "e", payload); err != nil {
+		h.Error(err)
+	}
+}
+
+// arrive hands over an event and returns when it is in a batch.
+func (h *hooked) arrive(payload []byte, acknowledged *sync.WaitGroup) {
+	in := make(chan struct{})
+	ctx := waiting{h.Context(), sync.OnceFunc(func() { close(in) })}
+	acknowledged.Go(func() {
+		if err := h.hook.Handle(ctx, "e", payload); err != nil {
+			h.Error(err)
+		}
+		ctx.begun()
+	})
+	<-in
+}
+
+// waiting is a context that tells when somebody begins to wait for its end, which
+// the hook does once the event is in a batch.
+type waiting struct {
+	context.Context
+	begun func()
+}
+
+func (w waiting) Done() <-chan struct{} {
+	w.begun()
+	return w.Context.Done()
+}
+
+// together hands over events while another memory's batch is being written, so that
+// they share the next one, and counts the writes that they took.
+func (h *hooked) together(events ...[]byte) int {
+	writing, release := make(chan struct{}), make(chan struct{})
+	var writes atomic.Int32
+	h.Fault.Before = func(_ context.Context, method string) error {
+		if method == "WriteEntries" && writes.Add(1) == 1 {
+			close(writing)
+			<-release
+		}
+		return nil
+	}
+	var all sync.WaitGroup
+	h.arrive(h.payload(h.memoryPath("pages/other")), &all)
+	<-writing
+	for _, event := range events {
+		h.arrive(event, &all)
+	}
+	close(release)
+	all.Wait()
+	h.Fault.Before = nil
+	return int(writes.Load()) - 1
+}
+
+// write saves a memory and returns the event that says so.
+func (h *hooked) write(name string) []byte {
+	h.Helper()
+	id := h.SaveMemories(name)[0]
+	times, err := h.Direct.MemoryTimes(h.Context(), fixture.Tenant, []hippo.MemoryID{id})
+	h.Must(err)
+	return h.event(name, times[id].Time(), false)
+}
+
+// remove deletes a memory and returns the event that says so, which knows when the
+// memory was last written and not when it was deleted.
+func (h *hooked) remove(name string, written time.Time) []byte {
+	h.Helper()
+	h.DeleteMemories(name)
+	return h.event(name, written, true)
+}
+
+func (h *hooked) event(name string, at time.Time, deleted bool) []byte {
+	h.Helper()
+	data, err := docevent.Change{Project: "p", Database: "(default)", Path: h.memoryPath(name), UpdatedAt: at, Deleted: deleted}.Encode()
+	h.Must(err)
+	return data
 }
 
 func TestVersionsOfOneMemoryDelivered51324(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		h := newHook(f)
 		gen := f.EmptyIndex()
-		id := f.ID("pages/a")
 		var versions [][]byte
 		for range 5 {
-			f.SaveMemories("pages/a")
-			times, err := f.Direct.MemoryTimes(t.Context(), fixture.Tenant, []hippo.MemoryID{id})
-			f.Must(err)
-			data, err := docevent.Change{Project: "p", Database: "(default)", Path: h.memoryPath("pages/a"), UpdatedAt: times[id].Time()}.Encode()
-			f.Must(err)
-			versions = append(versions, data)
+			versions = append(versions, h.write("pages/a"))
 		}
 		for _, version := range []int{5, 1, 3, 2, 4} {
-			f.Must(h.hook.Handle(t.Context(), "e", versions[version-1]))
+			h.handle(versions[version-1])
 			f.WantEqual(gen)
 		}
 	})
@@ -76,23 +148,11 @@ func TestOneEventSevenTimesAtOnce(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		h := newHook(f)
 		gen := f.EmptyIndex()
-		f.SaveMemories("pages/a")
-		var writes atomic.Int32
-		f.Fault.Before = func(_ context.Context, method string) error {
-			if method == "WriteEntries" {
-				writes.Add(1)
-			}
-			return nil
+		event := h.write("pages/a")
+		if n := h.together(slices.Repeat([][]byte{event}, 7)...); n != 1 {
+			t.Errorf("%d writes, want one for all", n)
 		}
-		var wg sync.WaitGroup
-		for range 7 {
-			wg.Go(func() { h.deliver("pages/a") })
-		}
-		wg.Wait()
 		f.WantEqual(gen)
-		if n := writes.Load(); n > 7 {
-			t.Errorf("%d writes", n)
-		}
 	})
 }
 
@@ -114,8 +174,7 @@ func TestEventThatArrivesWhileABatchWithTheSameIdIsCommitting(t *testing.T) {
 		wg.Go(func() { h.deliver("pages/a") })
 		<-committed // the batch has read and written the first version
 		f.SaveMemories("pages/a")
-		wg.Go(func() { h.deliver("pages/a") })
-		time.Sleep(50 * time.Millisecond) // in which the event arrives
+		h.arrive(h.payload(h.memoryPath("pages/a")), &wg)
 		close(release)
 		wg.Wait()
 		f.WantEqual(gen)
@@ -149,11 +208,12 @@ func TestDeleteBeforeItsWrite(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		h := newHook(f)
 		gen := f.EmptyIndex()
-		f.SaveMemories("pages/a")
-		f.DeleteMemories("pages/a")
-		h.deliver("pages/a") // the delete
-		h.deliver("pages/a") // the write, late
-		f.WantEqual(gen)
+		h.handle(h.write("pages/a"))
+		written := h.write("pages/a")
+		for _, event := range [][]byte{h.remove("pages/a", time.Now()), written} {
+			h.handle(event)
+			f.WantEqual(gen)
+		}
 	})
 }
 
@@ -161,17 +221,34 @@ func TestDeleteAndRecreateWithinOneBatch(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		h := newHook(f)
 		gen := f.EmptyIndex()
-		f.SaveMemories("pages/a")
-		h.deliver("pages/a")
-		f.DeleteMemories("pages/a")
-		f.SaveMemories("pages/a")
-		var wg sync.WaitGroup
-		for range 2 {
-			wg.Go(func() { h.deliver("pages/a") })
+		h.handle(h.write("pages/a"))
+		deleted, written := h.remove("pages/a", time.Now()), h.write("pages/a")
+		for _, events := range [][][]byte{{deleted, written}, {written, deleted}} {
+			if n := h.together(events...); n != 1 {
+				t.Errorf("%d writes, want one for both", n)
+			}
+			f.WantEqual(gen)
 		}
-		wg.Wait()
-		f.WantEqual(gen)
 	})
+}
+
+func TestLagIsOfWritesAlone(t *testing.T) {
+	h := newHook(fixture.Embedded(t))
+	h.EmptyIndex()
+	for name, event := range map[string]struct {
+		payload []byte
+		lag     bool
+	}{
+		"a write":                   {h.write("pages/a"), true},
+		"a deletion":                {h.remove("pages/b", time.Now().AddDate(-1, 0, 0)), false},
+		"an event without any time": {h.event("pages/a", time.Time{}, false), false},
+	} {
+		h.log.Reset()
+		h.handle(event.payload)
+		if line := h.log.String(); !strings.Contains(line, "msg=indexed") || strings.Contains(line, "lag_milliseconds=") != event.lag {
+			t.Errorf("%s is logged as %s", name, line)
+		}
+	}
 }
 
 func TestShuffledAndDoubledEventsOfManyWritersConverge(t *testing.T) {

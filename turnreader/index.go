@@ -3,6 +3,7 @@ package turnreader
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/hippofire/hippofire/hippo"
@@ -91,7 +92,7 @@ func (x *Index) cold(ctx context.Context, tenant hippo.TenantID) (*Known, Source
 	}
 	known, cause := x.whole(read)
 	if cause != "" {
-		x.ask(ctx, tenant, cause)
+		defer x.ask(ctx, tenant, cause)()
 	}
 	if known == nil {
 		known, err = x.scan(ctx, tenant)
@@ -134,12 +135,21 @@ func (x *Index) scan(ctx context.Context, tenant hippo.TenantID) (*Known, error)
 	return scannedKnown(x.naming, entries), nil
 }
 
-// ask asks for a repair. The turn is right without it, so a failure is logged
-// and the next turn asks again.
-func (x *Index) ask(ctx context.Context, tenant hippo.TenantID, cause repairmsg.Cause) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if err := x.asker.Ask(ctx, tenant, cause); err != nil {
-		x.log.WarnContext(ctx, "no repair asked for", "tenant", tenant, "cause", cause, "error", err)
-	}
+// askWithin is how long a turn waits for a repair to be asked for: less than it waits
+// for its list.
+const askWithin = 2 * time.Second
+
+// ask asks for a repair beside what else is to be done, and returns a function that
+// waits until that is done, so that no work outlives the turn. The turn is right
+// without it: a failure is logged, and the next turn asks again.
+func (x *Index) ask(ctx context.Context, tenant hippo.TenantID, cause repairmsg.Cause) (wait func()) {
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
+		if err := x.asker.Ask(ctx, tenant, cause); err != nil {
+			x.log.WarnContext(ctx, "no repair asked for", "tenant", tenant, "cause", cause, "error", err)
+		}
+	})
+	return asking.Wait
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,8 +32,10 @@ type reading struct {
 	index *turnreader.Index
 }
 
-func newReader(f *fixture.Fixture) *reading {
-	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 64<<20, f.Log())
+func newReader(f *fixture.Fixture) *reading { return newReaderAsking(f, f.Asked) }
+
+func newReaderAsking(f *fixture.Fixture, asker turnreader.Asker) *reading {
+	index := turnreader.NewIndex(f.Fault, f.Layout.Naming, asker, 64<<20, f.Log())
 	options := turnreader.Options{Tokens: tokens.FourChars}
 	if f.Wire != nil { // an emulator on a busy machine answers late
 		options.Deadline = time.Minute
@@ -114,6 +117,33 @@ func TestListFromIndexIsTheListFromAScan(t *testing.T) {
 				t.Errorf("%s list differs from the scan: %s", want, diff)
 			}
 			r.indexed("pages/00007")
+		}
+	})
+}
+
+func TestNamesOfEveryShapeAreListed(t *testing.T) {
+	all := []string{
+		"184.174.14.109", "notes.2026.md", "a/b", "a%2Fb", "https://a.b/c?d=1#e%2F", "?>?>", "🚲 Räder", "`", `\`, "__x__",
+		strings.Repeat("n", hippo.Base64URL.MaxNameBytes()),
+	}
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReader(f)
+		f.SaveMemories(all...)
+		scanned, _, err := r.index.Known(t.Context(), fixture.Tenant)
+		f.Must(err)
+		f.EmptyIndex()
+		r.reconcile(all...)
+		indexed, source, err := r.index.Known(t.Context(), fixture.Tenant)
+		f.Must(err)
+		for _, known := range []*turnreader.Known{scanned, indexed} {
+			latestFirst := names(known)
+			slices.Reverse(latestFirst)
+			if diff := cmp.Diff(all, latestFirst); diff != "" {
+				t.Error(diff)
+			}
+		}
+		if resp := r.list(turnreader.ListRequest{Names: all}); source != turnreader.Cold || len(resp.Missing) > 0 {
+			t.Errorf("%s: not known are %q", source, resp.Missing)
 		}
 	})
 }
@@ -250,15 +280,27 @@ func TestWarmTurnReadsMetaAndChangedShardsOnly(t *testing.T) {
 func TestLedgerIsWhatWentOverTheWire(t *testing.T) {
 	f := fixture.Firestore(t)
 	r := newReader(f)
-	f.EmptyIndex()
-	r.indexed(fixture.Names(50)...)
+	f.SaveMemories(fixture.Names(50)...)
 	r.thread(45, 5)
-	for _, step := range []string{"cold", "warm", "warm again"} {
+	for _, step := range []struct {
+		from    turnreader.Source
+		arrange func()
+	}{
+		{turnreader.Scan, func() {}},
+		{turnreader.Cold, func() { f.EmptyIndex(); r.reconcile(fixture.Names(50)...) }},
+		{turnreader.Warm, func() {}},
+		{turnreader.Warm, func() { r.indexed("pages/00001") }},
+	} {
+		step.arrange()
 		before := f.Wire.Total()
 		turn := r.turn()
 		after := f.Wire.Total()
-		if reads, bytes := after.Reads-before.Reads, after.Bytes-before.Bytes; reads != turn.Ledger.Documents || bytes != turn.Ledger.Bytes {
-			t.Errorf("%s: the ledger says %d documents and %d bytes, the wire %d and %d", step, turn.Ledger.Documents, turn.Ledger.Bytes, reads, bytes)
+		if reads, bytes := after.Reads-before.Reads, after.Bytes-before.Bytes; turn.Ledger.Index != step.from || reads != turn.Ledger.Documents || bytes != turn.Ledger.Bytes {
+			t.Errorf("%s: the ledger says %d documents and %d bytes from %s, the wire %d and %d", step.from, turn.Ledger.Documents, turn.Ledger.Bytes, turn.Ledger.Index, reads, bytes)
+		}
+		list := r.list(turnreader.ListRequest{})
+		if reads, bytes := f.Wire.Total().Reads-after.Reads, f.Wire.Total().Bytes-after.Bytes; reads != list.Documents || bytes != list.Bytes {
+			t.Errorf("%s: ListMemories says %d documents and %d bytes, the wire %d and %d", step.from, list.Documents, list.Bytes, reads, bytes)
 		}
 	}
 }
@@ -322,19 +364,19 @@ func TestMetaOfANewerVersionIsScannedAndNotAskedFor(t *testing.T) {
 	})
 }
 
-// hundred reads the list a hundred times at once and demands that it is the scan's.
-func (r *reading) hundred(index *turnreader.Index, from turnreader.Source) {
+// hundred builds a hundred turns at once and demands that each has the scan's list.
+func (r *reading) hundred(from ...turnreader.Source) {
 	r.Helper()
 	want := r.scanned()
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() {
-			known, source, err := index.Known(r.Context(), fixture.Tenant)
-			if err != nil || source != from {
-				r.Errorf("%s: %v, want %s", source, err, from)
+			turn, err := r.Turn(r.Context(), turnreader.Request{Tenant: fixture.Tenant, Thread: fixture.Thread})
+			if err != nil || !slices.Contains(from, turn.Ledger.Index) {
+				r.Errorf("%s: %v, want %s", turn.Ledger.Index, err, from)
 				return
 			}
-			if diff := cmp.Diff(want, names(known)); diff != "" {
+			if diff := cmp.Diff(want, listed(turn)); diff != "" {
 				r.Error(diff)
 			}
 		})
@@ -356,13 +398,11 @@ func (r *reading) calls(of string) *atomic.Int32 {
 
 func TestHundredTurnsAtOnceOnAMissingIndexScanOnceEachAtMostAndAskForOneRebuild(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		r := newReader(f)
 		f.SaveMemories(fixture.Names(30)...)
 		var published atomic.Int32
-		asker := repairmsg.NewAsker(publisher(func() { published.Add(1) }), nil)
-		index := turnreader.NewIndex(f.Fault, f.Layout.Naming, asker, 64<<20, f.Log())
+		r := newReaderAsking(f, repairmsg.NewAsker(publisher(func() { published.Add(1) }), nil))
 		scans := r.calls("ScanEntries")
-		r.hundred(index, turnreader.Scan)
+		r.hundred(turnreader.Scan)
 		if published.Load() != 1 || scans.Load() > 100 {
 			t.Errorf("%d rebuilds asked for and %d scans, want 1 and at most 100", published.Load(), scans.Load())
 		}
@@ -375,19 +415,61 @@ func TestHundredTurnsAtOnceOnAColdIndex(t *testing.T) {
 		f.EmptyIndex()
 		r.indexed(fixture.Names(30)...)
 		reads := r.calls("ReadIndex")
-		var wg sync.WaitGroup
-		for range 100 {
-			wg.Go(func() {
-				known, source, err := r.index.Known(t.Context(), fixture.Tenant)
-				if err != nil || source == turnreader.Scan || known.Len() != 30 {
-					t.Errorf("%s: %v", source, err)
-				}
-			})
-		}
-		wg.Wait()
+		r.hundred(turnreader.Cold, turnreader.Warm)
 		if n := reads.Load(); n > 100 || len(f.Asked.Causes()) > 0 {
 			t.Errorf("%d reads of the index, asked for %v", n, f.Asked.Causes())
 		}
+	})
+}
+
+// Where a read takes a while, a hundred turns at once need two: one has begun
+// before the others came, and they share the next.
+func TestHundredTurnsAtOnceShareTwoReads(t *testing.T) {
+	for _, test := range []struct {
+		from   turnreader.Source
+		method string
+	}{{turnreader.Scan, "ScanEntries"}, {turnreader.Cold, "ReadIndex"}} {
+		t.Run(string(test.from), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fixture.Embedded(t)
+				r := newReader(f)
+				f.SaveMemories(fixture.Names(30)...)
+				if test.from == turnreader.Cold {
+					f.EmptyIndex()
+					r.reconcile(fixture.Names(30)...)
+				}
+				var calls atomic.Int32
+				f.Fault.Before = func(_ context.Context, method string) error {
+					if method == test.method {
+						calls.Add(1)
+						time.Sleep(time.Second)
+					}
+					return nil
+				}
+				r.hundred(test.from)
+				if n := calls.Load(); n != 2 {
+					t.Errorf("%d calls of %s, want 2", n, test.method)
+				}
+			})
+		})
+	}
+}
+
+// hanging is an Asker that gets no answer.
+type hanging struct{}
+
+func (hanging) Ask(ctx context.Context, _ hippo.TenantID, _ repairmsg.Cause) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestRepairThatCannotBeAskedForCostsNoTurnItsList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fixture.Embedded(t)
+		f.SaveMemories(fixture.Names(3)...)
+		r := newReaderAsking(f, hanging{})
+		f.Fault.Before = slow(2*time.Second, "ScanEntries")
+		r.hundred(turnreader.Scan)
 	})
 }
 

@@ -41,7 +41,8 @@ type HookRow struct {
 	Mode    string `json:"mode"`
 	Changes int    `json:"changes"`
 	// ShardCommits counts the shard documents that were written, Reads the
-	// documents that were read for it: memories by field mask, and meta.
+	// documents that were read for it: memories by field mask, meta, and a shard
+	// whose size was looked at.
 	ShardCommits     int     `json:"shard_commits"`
 	ChangesPerCommit float64 `json:"changes_per_shard_commit"`
 	Reads            int     `json:"reads"`
@@ -164,6 +165,10 @@ type metered struct {
 
 func (m *metered) Meta(ctx context.Context, tenant hippo.TenantID) (hippo.Meta, error) {
 	return m.Store.Meta(hippo.WithMeter(ctx, &m.meter), tenant)
+}
+
+func (m *metered) ReadIndexSince(ctx context.Context, tenant hippo.TenantID, gen hippo.Generation, seen []int64) (hippo.IndexRead, error) {
+	return m.Store.ReadIndexSince(hippo.WithMeter(ctx, &m.meter), tenant, gen, seen)
 }
 
 func (m *metered) WriteEntries(ctx context.Context, tenant hippo.TenantID, targets []hippo.ShardTarget) error {

@@ -51,7 +51,7 @@ func kindOf(err error) hippo.ErrorKind {
 	case codes.AlreadyExists:
 		return hippo.Conflict
 	case codes.PermissionDenied, codes.Unauthenticated:
-		return hippo.Denied
+		return hippo.Unavailable // a role can be granted yet, and no caller is to blame
 	case codes.Unavailable, codes.Aborted, codes.DeadlineExceeded, codes.Canceled, codes.Internal:
 		return hippo.Unavailable
 	case codes.ResourceExhausted:
