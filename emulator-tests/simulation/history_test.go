@@ -135,7 +135,7 @@ func (s *script) step() {
 		s.Send(repairmsg.Message{Tenant: tenant, Cause: oneOf(s, []repairmsg.Cause{
 			repairmsg.Nightly, repairmsg.NoIndex, repairmsg.LostShard, repairmsg.FullShard,
 		}, "cause")})
-	case choice < 91 && s.kind.hands:
+	case choice < 92 && s.kind.hands:
 		s.must(s.DeleteIndexDocument(s.pick(64, "document")))
 	case choice < 94 && s.kind.faulty:
 		s.Replace(s.pick(len(s.processes), "process"), s.program())
@@ -320,7 +320,11 @@ func history(t *testing.T, k kind) func(*rapid.T) {
 			for i := range rapid.IntRange(0, 20).Draw(rt, "memories") {
 				s.must(s.Save(fmt.Sprintf("pages/%02d", i), 0))
 			}
-			for range rapid.IntRange(0, 150).Draw(rt, "steps") {
+			if s.pick(4, "index") > 0 { // there is one already
+				s.Send(repairmsg.Message{Tenant: tenant, Cause: repairmsg.NoIndex})
+				s.must(s.Drain())
+			}
+			for range s.pick(151, "steps") {
 				s.step()
 			}
 			s.end()
