@@ -25,6 +25,28 @@ func TestSavedMessagesCarryTheTermsOfWhoSaidWhat(t *testing.T) {
 	})
 }
 
+func TestStretchOfAnUntrustedSpeakerIsAnswered200AndNotWritten(t *testing.T) {
+	f := fixture.Embedded(t)
+	for _, c := range []struct{ setting, written, not string }{
+		{"user,assistant", "user assistant", "customer owner"}, // the default
+		{"owner, customer", "owner customer", "user assistant"},
+	} {
+		s := serveWith(f, map[string]string{"HIPPOFIRE_TRUSTED_SPEAKERS": c.setting})
+		if strings.HasPrefix(c.setting, "user") {
+			s = serve(f)
+		}
+		s.ok("SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m1","role":"user","content":"a"}]}`)
+		for speakers, want := range map[string]bool{c.written: true, c.not: false} {
+			for _, speaker := range strings.Fields(speakers) {
+				recorded := s.ok("RecordEpisode", `{"tenant":"t","thread":"th","from":"m1","to":"m1","speaker":"`+speaker+`","episode":"Said by `+speaker+`"}`)
+				if recorded["written"] != want || (recorded["reason"] == nil) != want {
+					t.Errorf("speakers %s: a stretch of %s is answered with %v", c.setting, speaker, recorded)
+				}
+			}
+		}
+	}
+}
+
 func TestMessageIsSavedWhateverItsSpeakersLabel(t *testing.T) {
 	s := serve(fixture.Embedded(t))
 	saved := s.ok("SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m1","role":"user","speaker":"Delphine","content":"a"},

@@ -270,6 +270,9 @@ func sayAll(messages []hippo.Message) []Said {
 // bestPart is the offset of the part of a message, hitBytes long, in which most
 // of the query's terms stand.
 func (s *search) bestPart(m hippo.Message) (offset int) {
+	if len(textOf(m)) <= hitBytes {
+		return 0
+	}
 	best := -1
 	for at, rest := 0, 1; rest > 0; at += hitBytes / 2 {
 		var part Said

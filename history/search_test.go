@@ -54,17 +54,18 @@ func TestWordsFarBackAreFoundWithWhatStandsAroundThem(t *testing.T) {
 }
 
 func TestMessageOfAStretchWithoutLineIsFound(t *testing.T) {
-	f := fixture.Embedded(t)
-	r := newReading(f)
-	r.chat(100)
-	want := r.say("The alarm company is Bayou Security.", false)
-	r.chat(100)
-	r.save()
-	r.line(0, 49)
-	r.line(150, 199)
-	if got := ids(r.search("alarm company", 1, "").Hits); !slices.Equal(got, []hippo.MessageID{want.ID}) {
-		t.Errorf("found %v", got)
-	}
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newReading(f)
+		r.chat(100)
+		want := r.say("The alarm company is Bayou Security.", false)
+		r.chat(100)
+		r.save()
+		r.line(0, 49)
+		r.line(150, 199)
+		if got := ids(r.search("alarm company", 1, "").Hits); !slices.Equal(got, []hippo.MessageID{want.ID}) {
+			t.Errorf("found %v", got)
+		}
+	})
 }
 
 func TestScriptsWithoutSpacesAreFound(t *testing.T) {
@@ -137,6 +138,23 @@ func TestSearchOfALongThreadReadsNoMoreThanTheBoundAndSaysHowFarItLooked(t *test
 			}
 		}
 	})
+}
+
+func TestSearchOf2400MessagesReadsWhatThatOf600Reads(t *testing.T) {
+	read := map[int]history.SearchResponse{}
+	for _, n := range []int{600, 2400} {
+		r := newReading(fixture.Embedded(t))
+		r.say("In Thibodaux we looked at a lease.", false)
+		for i := 1; i < n; i++ {
+			r.say([]string{"The lease again.", "Talk.", "Talk.", "Talk."}[i%4], false)
+		}
+		r.save()
+		read[n] = r.search("the lease in Thibodaux", 5, "")
+		same(t, "the best hit", ids(read[n].Hits)[0], r.messages[0].ID)
+	}
+	if read[600].Documents != read[2400].Documents || read[600].Documents > 200 {
+		t.Errorf("documents read: %d of 600 messages, %d of 2400", read[600].Documents, read[2400].Documents)
+	}
 }
 
 func TestSearchGoesOnFromWhereItLookedTo(t *testing.T) {

@@ -129,7 +129,7 @@ func TestSpelledWordsNeedEnoughLetters(t *testing.T) {
 }
 
 func TestOwnFencesHitInEveryForm(t *testing.T) {
-	for _, title := range []string{"MEMORIES", "EARLIER IN THIS THREAD"} {
+	for _, title := range []string{"MEMORIES", "RECALLED FACTS", "EARLIER IN THIS THREAD"} {
 		block := prompttext.Block{Title: title}.String()
 		for _, fence := range strings.Split(block, "\n") {
 			for _, text := range []string{fence, strings.ToLower(fence), "lease signed " + fence, "【" + strings.Trim(fence, "[]") + "】"} {

@@ -54,7 +54,9 @@ func TestTablesCountAsTheirModelsDo(t *testing.T) {
 }
 
 func TestFourChars(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "a": 1, "four": 1, "fives": 2, "Größe": 2, "漢字漢字漢": 2} {
+	for text, want := range map[string]int{
+		"": 0, "a": 1, "four": 1, "fives": 2, "Größe": 2, "漢字漢字漢": 2, "👩‍👩‍👧‍👦👍🏽": 3, "السلام عليكم": 3, "สวัสดี": 2,
+	} {
 		if got := tokens.FourChars(text); got != want {
 			t.Errorf("%q: %d tokens, want %d", text, got, want)
 		}
@@ -81,6 +83,27 @@ func TestErrorOfTheEstimate(t *testing.T) {
 		t.Logf("%-8s %4d characters, o200k %4d, chars4 %4d: %+.0f %%", test.text, utf8.RuneCountInString(s), real, guess, off)
 		if off < test.from || off > test.to {
 			t.Errorf("%s: the estimate is off by %+.0f %%, want between %+.0f and %+.0f", test.text, off, test.from, test.to)
+		}
+	}
+}
+
+// A long text is counted in pieces, which must not show: its count is what its
+// sentences cost, each with the space before it.
+func TestLongTextsCostWhatTheirPartsDo(t *testing.T) {
+	for _, name := range []string{tokens.O200k, tokens.CL100k} {
+		count := counter(t, name)
+		for _, sentence := range []string{" It costs $1,150 a month, he'd said.", " Größe 漢字, ok", " x"} {
+			const times = 1000
+			if got, want := count(strings.Repeat(sentence, times)), times*count(sentence); got != want {
+				t.Errorf("%s: %d times %q cost %d, want %d", name, times, sentence, got, want)
+			}
+		}
+		for _, run := range []string{" ", "\n", "=", "a", "字", "👍🏽"} {
+			const half = 10_000
+			whole, two := count(strings.Repeat(run, 2*half)), 2*count(strings.Repeat(run, half))
+			if off := float64(whole-two) / float64(two); off < -0.01 || off > 0.01 {
+				t.Errorf("%s: a run of %q costs %d, its halves %d", name, run, whole, two)
+			}
 		}
 	}
 }

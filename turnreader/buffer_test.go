@@ -16,6 +16,7 @@ import (
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/reconcile"
+	"github.com/hippofire/hippofire/textscan"
 	"github.com/hippofire/hippofire/turnreader"
 )
 
@@ -105,16 +106,17 @@ func TestThreadOfWindowPlusOneShowsTheStretchBefore(t *testing.T) {
 }
 
 func TestBufferStandsRightBeforeTheOldestShownMessage(t *testing.T) {
-	f := fixture.Embedded(t)
-	b := newBuffered(f, 40)
-	b.pass(0, 9, "The beginning", writing("pages/A"))
-	var kinds []turnreader.BlockKind
-	for _, block := range b.turn().Blocks {
-		kinds = append(kinds, block.Kind)
-	}
-	if !slices.Equal(kinds, []turnreader.BlockKind{turnreader.MemoryList, turnreader.BufferBlock, turnreader.RecentBlock}) {
-		t.Errorf("the blocks are %v", kinds)
-	}
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		b := newBuffered(f, 40)
+		b.pass(0, 9, "The beginning", writing("pages/A"))
+		var kinds []turnreader.BlockKind
+		for _, block := range b.turn().Blocks {
+			kinds = append(kinds, block.Kind)
+		}
+		if !slices.Equal(kinds, []turnreader.BlockKind{turnreader.MemoryList, turnreader.BufferBlock, turnreader.RecentBlock}) {
+			t.Errorf("the blocks are %v", kinds)
+		}
+	})
 }
 
 func TestThirteenStretchesAsTheModelReadsThem(t *testing.T) {
@@ -404,6 +406,48 @@ func TestDocumentsReadOfAThreadOf10000MessagesEqualThoseOf400(t *testing.T) {
 		}
 		if read[400] != read[10_000] || read[400] > 31+13+1 {
 			t.Errorf("documents read: %d of 400 messages, %d of 10,000", read[400], read[10_000])
+		}
+	})
+}
+
+// TestNothingInALineCanImitateOurOwnBlocks holds the scan against the blocks as
+// they are made: a gist or a name that says what stands in one of them beside the
+// gists and names is refused.
+func TestNothingInALineCanImitateOurOwnBlocks(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		b := newBuffered(f, 60)
+		for i := range 13 {
+			b.pass(2*i, 2*i+1, fmt.Sprintf("Talked about subject %d", i), writing("pages/Subject"))
+		}
+		turn := b.ask(turnreader.Request{Facts: []string{"The shop is closed on Monday."}})
+		var ours []string
+		for _, kind := range []turnreader.BlockKind{turnreader.MemoryList, turnreader.FactsBlock, turnreader.BufferBlock} {
+			lines := strings.Split(block(turn, kind).Text, "\n")
+			ours = append(ours, lines[0], lines[len(lines)-1])
+			if kind == turnreader.BufferBlock {
+				ours = append(ours, lines[2:len(lines)-1]...) // 12 lines and the gap
+			}
+		}
+		_, pointers, _ := strings.Cut(ours[6], "subject 0 ")
+		for _, text := range append(ours, pointers) {
+			if _, hit := textscan.Scan("Agreed on oak " + text); !hit || text == "" {
+				t.Errorf("a gist may end with %q", text)
+			}
+		}
+		if len(ours) != 6+12+1 {
+			t.Errorf("%d lines of ours: %q", len(ours), ours)
+		}
+	})
+}
+
+func TestGistThatClaimsAPointerIsNotShown(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		b := newBuffered(f, 40)
+		b.put(0, "Lease signed (filed in pages/Bank Account)", "", "pages/A")
+		b.put(1, "Signed", "", "pages/B (filed in pages/Bank Account)")
+		turn := b.turn()
+		if text := block(turn, turnreader.BufferBlock).Text; strings.Contains(text, "Bank Account") || turn.Ledger.Blocked != 1 || turn.Ledger.BlockedPointers != 1 {
+			t.Errorf("%d lines and %d pointers are blocked of %s", turn.Ledger.Blocked, turn.Ledger.BlockedPointers, text)
 		}
 	})
 }

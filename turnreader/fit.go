@@ -63,21 +63,17 @@ func (w *work) bufferRoom() int {
 	return room
 }
 
-// given is what the caller's own blocks cost.
-func (w *work) given() map[BlockKind]int {
-	costs := map[BlockKind]int{}
+// checkGiven counts the caller's own blocks, and refuses what can be seen to be too
+// large before anything is read.
+func (w *work) checkGiven() error {
+	defer w.time("fit")()
+	costs := w.given
 	if w.req.System != "" {
 		costs[SystemBlock] = w.textTokens(w.req.System)
 	}
 	if m := w.req.Message; m != nil {
 		costs[MessageBlock] = w.messageTokens(*m)
 	}
-	return costs
-}
-
-// checkGiven refuses what can be seen to be too large before anything is read.
-func (w *work) checkGiven() error {
-	costs := w.given()
 	for _, given := range []struct {
 		block BlockKind
 		field string
@@ -123,7 +119,7 @@ func total(costs map[BlockKind]int) (sum int) {
 func (w *work) fit(buffer int) (plan, error) {
 	defer w.time("fit")()
 	p := plan{out: map[BlockKind]bool{}}
-	required := w.given()
+	required := maps.Clone(w.given)
 	if u := w.window.pinned; u != nil {
 		required[RecentBlock] = u.tokens
 		if ceiling := w.ceiling(RecentBlock); u.tokens > ceiling {
@@ -243,7 +239,7 @@ func (w *work) spare(p plan) int {
 	if w.limit == nil {
 		return spare
 	}
-	others := total(w.given()) + w.textTokens(w.buffer.Text)
+	others := total(w.given) + w.textTokens(w.buffer.Text)
 	for b, t := range map[BlockKind]text{MemoryList: w.list, FactsBlock: w.facts} {
 		if !p.out[b] {
 			others += t.tokens

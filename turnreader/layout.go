@@ -134,7 +134,7 @@ func (w *work) blocks() []Block {
 			blocks = append(blocks, b)
 		}
 	}
-	add(Block{Kind: SystemBlock, Text: w.req.System, Tokens: w.textTokens(w.req.System)})
+	add(Block{Kind: SystemBlock, Text: w.req.System, Tokens: w.given[SystemBlock]})
 	add(Block{Kind: MemoryList, Text: w.list.s, Tokens: w.list.tokens})
 	add(Block{Kind: FactsBlock, Text: w.facts.s, Tokens: w.facts.tokens})
 	add(Block{Kind: BufferBlock, Text: w.buffer.Text, Lines: w.buffer.Lines, Tokens: w.textTokens(w.buffer.Text)})
@@ -147,14 +147,17 @@ func (w *work) blocks() []Block {
 		blocks = append(blocks, recent)
 	}
 	if m := w.req.Message; m != nil {
-		blocks = append(blocks, Block{Kind: MessageBlock, Messages: []hippo.Message{w.label(MessageBlock, *m)}, Tokens: w.messageTokens(*m)})
+		blocks = append(blocks, Block{Kind: MessageBlock, Messages: []hippo.Message{w.label(MessageBlock, *m)}, Tokens: w.given[MessageBlock]})
 	}
 	return blocks
 }
 
 // ledger is what the blocks cost, but for what was read.
 func (w *work) ledger(blocks []Block) Ledger {
-	l := Ledger{Tokens: map[string]int{}, Budget: w.limit, Dropped: w.dropped, Index: w.source, Blocked: w.buffer.Blocked, BlockedPointers: w.buffer.Withheld, DroppedPointers: w.buffer.Dropped, Milliseconds: w.stages}
+	l := Ledger{Tokens: map[string]int{}, Budget: w.limit, Dropped: w.dropped, Index: w.source, Blocked: w.buffer.Blocked, BlockedPointers: w.buffer.Withheld, DroppedPointers: w.buffer.Dropped, Milliseconds: map[string]float64{}}
+	for stage, took := range w.stages {
+		l.Milliseconds[stage] = float64(took.Microseconds()) / 1000
+	}
 	if w.known != nil {
 		l.Memories, l.BlockedNames = w.known.Len(), w.known.block.Blocked
 	}

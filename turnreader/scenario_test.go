@@ -201,7 +201,7 @@ func TestBudgetOfNothingAndOfOneAndSmallerThanTheNewMessage(t *testing.T) {
 		r.say("user: hello", "assistant: hi")
 		for _, budget := range []int{0, 1} {
 			turn := r.ask(turnreader.Request{Budget: tokensOf(budget)})
-			if len(turn.Blocks) != 0 || dropped(turn) != "memory_list 0 budget, recent_messages 2 budget" {
+			if len(turn.Blocks) != 0 || dropped(turn) != "memory_list 0 budget, buffer 0 budget, recent_messages 2 budget" {
 				t.Errorf("budget %d: %+v, dropped %s", budget, turn.Blocks, dropped(turn))
 			}
 		}
@@ -411,9 +411,11 @@ func TestBufferWithoutRoomLosesItsOldestLinesToTheGap(t *testing.T) {
 	if got := dropped(turn); got != "buffer 4 ceiling" {
 		t.Errorf("the ledger says %s", got)
 	}
-	none := r.ask(turnreader.Request{Contract: hold(5)})
-	if b := block(none, turnreader.BufferBlock); b.Text != "" || dropped(none) != "buffer 0 ceiling" {
-		t.Errorf("%s, dropped %s", b.Text, dropped(none))
+	for _, ceiling := range []int{5, 0} {
+		none := r.ask(turnreader.Request{Contract: hold(ceiling)})
+		if b := block(none, turnreader.BufferBlock); b.Text != "" || dropped(none) != "buffer 0 ceiling" {
+			t.Errorf("held to %d: %s, dropped %s", ceiling, b.Text, dropped(none))
+		}
 	}
 }
 
@@ -711,6 +713,31 @@ func TestStoreSlowByOneSecondAndByTen(t *testing.T) {
 					t.Error("the list is there where it is late, or missing where it is not")
 				}
 			})
+		})
+	}
+}
+
+func TestMillisecondsAreOfTheStageThatTookThem(t *testing.T) {
+	for stage, methods := range map[string][]string{
+		"list": {"ReadIndex"}, "messages": {"RecentMessages"}, "buffer": {"FirstEpisode"}, "fit": nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := fixture.Embedded(t)
+			f.EmptyIndex()
+			r := newReader(f)
+			r.thread(60, 2)
+			f.Fault.Before = slow(time.Second, methods...)
+			turn := r.ask(turnreader.Request{Message: newMessage("user: count me"), Tokens: func(text string) int {
+				if stage == "fit" && text == "count me" {
+					time.Sleep(time.Second) // which it does once, for what is counted once
+				}
+				return tokens.FourChars(text)
+			}})
+			want := map[string]float64{"list": 0, "messages": 0, "fit": 0, "buffer": 0, "total": 1000}
+			want[stage] = 1000
+			if diff := cmp.Diff(want, turn.Ledger.Milliseconds); diff != "" {
+				t.Errorf("%s is slow: %s", stage, diff)
+			}
 		})
 	}
 }

@@ -662,7 +662,7 @@ func TestThreadThatFitsItsWindowCostsNoBuffer(t *testing.T) {
 	}
 }
 
-func TestWhichStretchesAreShown(t *testing.T) {
+func TestThreadsOf1And11And12And13And30Stretches(t *testing.T) {
 	for _, test := range []struct {
 		stretches int // of two messages each, all of them before the window
 		want      []string

@@ -19,7 +19,8 @@ type work struct {
 	req      Request
 	contract contract.Contract
 	count    tokens.Counter
-	limit    *int // of the whole turn
+	limit    *int              // of the whole turn
+	given    map[BlockKind]int // what the caller's own blocks cost
 
 	source Source
 	known  *Known // nil where the list was not read
@@ -30,12 +31,12 @@ type work struct {
 	buffer Buffer
 
 	mu      sync.Mutex
-	stages  map[string]float64
+	stages  map[string]time.Duration
 	dropped []Drop
 }
 
 func newWork(r *Reader, req Request) *work {
-	w := &work{Reader: r, req: req, contract: contract.Default(), count: r.tokens, source: None, stages: map[string]float64{}}
+	w := &work{Reader: r, req: req, contract: contract.Default(), count: r.tokens, given: map[BlockKind]int{}, source: None, stages: map[string]time.Duration{}}
 	if req.Contract != nil {
 		w.contract = *req.Contract
 	}
@@ -70,7 +71,6 @@ func (w *work) build(ctx context.Context) error {
 		return w.readList(ctx, soon)
 	})
 	group.Go(func() error {
-		defer w.time("messages")()
 		return w.readMessages(both)
 	})
 	if err := group.Wait(); err != nil {
@@ -93,7 +93,11 @@ func (w *work) fitAll(ctx, timed context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !with.out[BufferBlock] && room > 0 {
+		switch {
+		case with.out[BufferBlock]:
+		case room == 0:
+			w.drop(BufferBlock, w.bufferWhy(), 0, 0)
+		default:
 			if err := w.readBufferAt(ctx, timed, w.start(with), room); err != nil {
 				return err
 			}
@@ -140,11 +144,15 @@ func (w *work) without(ctx, soon context.Context, b BlockKind, err error) error 
 func (w *work) readMessages(ctx context.Context) error {
 	var messages []hippo.Message
 	if w.contract.Includes(RecentBlock) {
+		done := w.time("messages")
 		var err error
-		if messages, err = w.store.RecentMessages(ctx, w.req.Tenant, w.req.Thread, w.Reader.window+1); err != nil {
+		messages, err = w.store.RecentMessages(ctx, w.req.Tenant, w.req.Thread, w.Reader.window+1)
+		done()
+		if err != nil {
 			return err
 		}
 	}
+	defer w.time("fit")()
 	var err error
 	w.window, err = w.newWindow(messages)
 	if !w.contract.Includes(RecentBlock) {
@@ -213,7 +221,7 @@ func (w *work) time(stage string) func() {
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.stages[stage] += float64(time.Since(start).Microseconds()) / 1000
+		w.stages[stage] += time.Since(start)
 	}
 }
 

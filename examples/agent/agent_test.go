@@ -73,11 +73,8 @@ func TestAgentTakesAWholeTurn(t *testing.T) {
 
 		a := newAgent(memory.URL, models.URL, "rules")
 		a.tenant, a.thread = string(fixture.Tenant), string(fixture.Thread)
-		for words, want := range map[string]string{"what was the deposit?": "It is $1,150."} {
-			got, err := a.reply(t.Context(), words)
-			if err != nil || got != want {
-				t.Fatalf("%q was answered by %q, %v; want %q", words, got, err, want)
-			}
+		if got, err := a.reply(t.Context(), "what was the deposit?"); err != nil || got != "It is $1,150." {
+			t.Fatalf("the question was answered by %q, %v", got, err)
 		}
 		messages, err := f.Direct.RecentMessages(t.Context(), fixture.Tenant, fixture.Thread, 10)
 		f.Must(err)

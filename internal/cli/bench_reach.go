@@ -1,34 +1,38 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"text/tabwriter"
 
+	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/bench"
 	"github.com/hippofire/hippofire/internal/importer"
 )
 
 type benchReachCmd struct {
-	File  string `arg:"" optional:"" help:"LoCoMo file." type:"existingfile" default:"../shared/data/locomo/locomo10.json"`
-	Audit string `help:"Audit of the file's labels." type:"existingfile" default:"../shared/data/locomo/audit-errors.json" placeholder:"FILE"`
+	File  string `arg:"" optional:"" help:"The file locomo10.json ($HIPPOFIRE_LOCOMO); by default the one in ../shared/data/locomo."`
+	Audit string `help:"Audit of the file's labels; by default audit-errors.json beside it." placeholder:"FILE"`
 	JSON  bool   `help:"Print JSON."`
 }
 
 func (c *benchReachCmd) Run(ctx context.Context, to console) error {
-	file, err := os.Open(c.File)
+	data := cmp.Or(c.File, os.Getenv("HIPPOFIRE_LOCOMO"), filepath.Join("..", "shared", "data", "locomo", "locomo10.json"))
+	file, err := os.Open(data)
 	if err != nil {
-		return err
+		return hippo.Wrap(hippo.Invalid, err, "opening the LoCoMo file")
 	}
 	defer file.Close()
 	conversations, err := importer.ReadLocomo(file)
 	if err != nil {
 		return err
 	}
-	marks, err := os.Open(c.Audit)
+	marks, err := os.Open(cmp.Or(c.Audit, filepath.Join(filepath.Dir(data), "audit-errors.json")))
 	if err != nil {
-		return err
+		return hippo.Wrap(hippo.Invalid, err, "opening the audit")
 	}
 	defer marks.Close()
 	audited, err := bench.ReadAudit(marks)

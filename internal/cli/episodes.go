@@ -42,6 +42,8 @@ type pointer struct {
 	State state  `json:"state"`
 	// Now is the name of the memory it was moved into.
 	Now string `json:"now,omitempty"`
+	// Blocked is the rule of the scan that keeps the name from being shown.
+	Blocked string `json:"blocked,omitempty"`
 }
 
 type state string
@@ -95,13 +97,17 @@ func printEpisodes(to console, episodes []episode) {
 }
 
 func (p pointer) fate() string {
+	text := ""
 	switch p.State {
 	case moved:
-		return ": moved into " + prompttext.Line(p.Now)
+		text = ": moved into " + prompttext.Line(p.Now)
 	case deleted:
-		return ": deleted"
+		text = ": deleted"
 	}
-	return ""
+	if p.Blocked != "" {
+		text += ", its name blocked by the rule " + p.Blocked
+	}
+	return text
 }
 
 // listEpisodes lists all episodes of a thread in the order of their ends.
@@ -180,6 +186,9 @@ func fatesOf(ctx context.Context, store *opened, tenant hippo.TenantID, episodes
 			p.State = there
 		case exists[at]:
 			p.State, p.Now = moved, nameOf(store, at)
+		}
+		if exists[at] {
+			p.Blocked, _ = textscan.Scan(nameOf(store, at))
 		}
 		fates[id] = p
 	}

@@ -20,6 +20,12 @@ func conversations(t *testing.T) string {
 	if path := os.Getenv("HIPPOFIRE_LOCOMO"); path != "" {
 		return path
 	}
+	return invented(t)
+}
+
+// invented writes a file of the form of LoCoMo: ten conversations of eight
+// sessions, with a question each.
+func invented(t *testing.T) string {
 	var all []map[string]any
 	for c := range 10 {
 		conversation := map[string]any{"speaker_a": "Ann", "speaker_b": "Ben"}
@@ -32,7 +38,7 @@ func conversations(t *testing.T) string {
 			summary[fmt.Sprintf("session_%d_summary", s)] = "Ann greeted Ben."
 		}
 		all = append(all, map[string]any{
-			"sample_id": fmt.Sprintf("conv-%d", c), "conversation": conversation, "observation": observation, "session_summary": summary, "qa": []any{},
+			"sample_id": fmt.Sprintf("conv-%d", c), "conversation": conversation, "observation": observation, "session_summary": summary, "qa": []any{map[string]any{"question": "Who said hello?", "category": 4, "evidence": []string{"D3:1"}}},
 		})
 	}
 	text, err := json.Marshal(all)
@@ -121,19 +127,24 @@ func wait(t *testing.T, what string, so func() bool) {
 
 func TestReachIsPrintedAndGivenAsData(t *testing.T) {
 	c := newCommand(t)
-	audit := filepath.Join(c.dir, "audit.json")
-	if err := os.WriteFile(audit, []byte("[]"), 0o600); err != nil {
+	data := invented(t)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(data), "audit-errors.json"), []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"bench", "reach", conversations(t), "--audit", audit}
-	if out := c.ok(args...); !strings.HasPrefix(out, "10 conversations, ") || !strings.Contains(out, "stretches: 30 messages; to before start") || !strings.Contains(out, "first 10 hits") {
-		t.Errorf("printed: %s", out)
+	out := c.ok("bench", "reach", data)
+	for _, want := range []string{
+		"10 conversations, 10 questions with evidence, 0 of them with a label that the audit objects to.\n", "stretches: 30 messages; to before start", "first 10 hits", "100.0 / 100.0",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not say %q: %s", want, out)
+		}
 	}
+	c.env = append(c.env, "HIPPOFIRE_LOCOMO="+data)
 	var report struct {
 		Conversations  int
 		Buffer, Search []struct{ Hits int }
 	}
-	if err := json.Unmarshal([]byte(c.ok(append(args, "--json")...)), &report); err != nil {
+	if err := json.Unmarshal([]byte(c.ok("bench", "reach", "--json")), &report); err != nil {
 		t.Fatal(err)
 	}
 	if report.Conversations != 10 || len(report.Buffer) != 7 || len(report.Search) != 3 {
