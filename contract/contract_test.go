@@ -153,8 +153,12 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(test.text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, err := contract.Parse(text); err != nil && !hippo.IsKind(err, hippo.Invalid) {
-			t.Errorf("error %v is not of kind invalid", err)
+		_, err := contract.Parse(text)
+		_, errSet := contract.ParseSet(text)
+		for _, err := range []error{err, errSet} {
+			if err != nil && !hippo.IsKind(err, hippo.Invalid) {
+				t.Errorf("error %v is not of kind invalid", err)
+			}
 		}
 	})
 }

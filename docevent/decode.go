@@ -55,7 +55,7 @@ func Decode(data []byte) (Change, error) {
 	case err != nil:
 		return Change{}, err
 	case value.present && old.present && value.name != old.name:
-		return Change{}, hippo.Errorf(hippo.Invalid, "name", "the event names two documents, %q and %q", value.name, old.name)
+		return Change{}, hippo.Errorf(hippo.Invalid, "name", "the event names two documents")
 	case value.present:
 		return value.change(false)
 	case old.present:

@@ -45,21 +45,22 @@ func (c Change) Name() string {
 	return "projects/" + c.Project + "/databases/" + c.Database + "/documents/" + c.Path
 }
 
-// parseName takes a resource name apart; its error is of kind Invalid.
+// parseName takes a resource name apart; its error is of kind Invalid. It does not
+// quote the name: errors are logged, and ids are made of what memories are called.
 func parseName(name string) (Change, error) {
 	part := strings.SplitN(name, "/", 6)
 	if !utf8.ValidString(name) || len(part) != 6 || part[0] != "projects" || part[2] != "databases" || part[4] != "documents" {
-		return Change{}, hippo.Errorf(hippo.Invalid, "name", "%q is no document's name", name)
+		return Change{}, hippo.Errorf(hippo.Invalid, "name", "is not that of a document")
 	}
 	c := Change{Project: part[1], Database: part[3], Path: part[5]}
 	ids := strings.Split(c.Path, "/")
 	for _, id := range append(ids, c.Project, c.Database) {
 		if id == "" {
-			return Change{}, hippo.Errorf(hippo.Invalid, "name", "%q has an empty segment", name)
+			return Change{}, hippo.Errorf(hippo.Invalid, "name", "has an empty segment")
 		}
 	}
 	if len(ids)%2 != 0 {
-		return Change{}, hippo.Errorf(hippo.Invalid, "name", "%q names a collection", name)
+		return Change{}, hippo.Errorf(hippo.Invalid, "name", "is that of a collection")
 	}
 	return c, nil
 }

@@ -2,7 +2,6 @@ package emulatortests
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,7 +37,7 @@ func newForgetting(t *testing.T) forgetting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app, err := functions.New(config, functions.Parts{Store: store, Publisher: nobody{}, Log: slog.New(slog.DiscardHandler)})
+	app, err := functions.New(config, functions.Parts{Store: store, Publisher: nobody{}, Log: functions.NewLog(t.Output())})
 	if err != nil {
 		t.Fatal(err)
 	}

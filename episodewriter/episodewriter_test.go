@@ -140,7 +140,7 @@ func TestPassFilesMemoriesAndTheLineThatPointsAtThem(t *testing.T) {
 		resp := r.record(req)
 		to := r.messages[4].Position()
 		r.want("response", resp, episodewriter.Response{Written: true, Handle: hippo.HandleOf(to), Episode: "Compared two leases; leaning to Main St", Indexed: true})
-		r.want("memories", r.contents(), map[string]string{"pages/New": "new", "b": "merged", "own": "about own"})
+		r.want("memories", r.contents(), map[string]string{"pages/New": "new", "b": "merged", "own": fixture.Content("own")})
 		r.want("pointers", r.pointers(), []string{"pages/New", "b", "own"})
 		s := r.everything()
 		r.want("stretch", s.Episodes[0].Stretch, hippo.Stretch{From: r.messages[2].Position(), To: to})

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +74,9 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// newLog is a log into the test's buffer, and into what the run prints.
+func (s *service) newLog() *slog.Logger { return functions.NewLog(io.MultiWriter(s.log, os.Stderr)) }
+
 func serve(f *fixture.Fixture) *service {
 	f.Helper()
 	return serveWith(f, nil)
@@ -90,7 +95,7 @@ func serveWith(f *fixture.Fixture, variables map[string]string) *service {
 		"HIPPOFIRE_TURN_DEADLINE": "1m", // an emulator on a busy machine answers late
 	})))
 	f.Must(err)
-	app, err := functions.New(config, functions.Parts{Store: f.Fault, Log: functions.NewLog(s.log)})
+	app, err := functions.New(config, functions.Parts{Store: f.Fault, Log: s.newLog()})
 	f.Must(err)
 	functions.Provide(app)
 	return s
@@ -341,19 +346,38 @@ func TestProtobufBodyPostedToEveryOtherFunctionAndUselessEvents(t *testing.T) {
 	}
 }
 
+// TestTenantsNeverMeet asks every function that reads, as one tenant, for what only
+// the other has.
 func TestTenantsNeverMeet(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		s := serve(f)
+		handle, cursor := map[string]string{}, map[string]string{}
 		for _, tenant := range []string{"a", "b"} {
-			s.ok("SaveTurn", `{"tenant":"`+tenant+`","thread":"th","messages":[{"id":"m1","role":"user","content":"secret of `+tenant+`"}]}`)
-			s.ok("RecordEpisode", `{"tenant":"`+tenant+`","thread":"th","from":"m1","to":"m1","episode":"gist of `+tenant+`","writes":[{"name":"pages/of `+tenant+`","content":"content of `+tenant+`"}]}`)
+			in := `{"tenant":"` + tenant + `","thread":"th",`
+			s.ok("SaveTurn", in+`"messages":[{"id":"`+tenant+`1","role":"user","content":"secret of `+tenant+`"}]}`)
+			recorded := s.ok("RecordEpisode", in+`"from":"`+tenant+`1","to":"`+tenant+`1","episode":"gist of `+tenant+`","writes":[
+				{"name":"pages/of `+tenant+`","content":"content of `+tenant+`"},{"name":"pages/more of `+tenant+`","content":"content of `+tenant+`"}]}`)
+			handle[tenant] = recorded["handle"].(string)
+			cursor[tenant] = s.ok("ListMemories", `{"tenant":"`+tenant+`","limit":1}`)["next_cursor"].(string)
 		}
-		turn := fmt.Sprint(s.ok("TurnContext", `{"tenant":"a","thread":"th"}`))
-		if strings.Contains(turn, "of b") || !strings.Contains(turn, "of a") {
-			t.Errorf("the turn of a is %s", turn)
+		for _, ask := range []struct{ function, own, others string }{
+			{"TurnContext", `{"tenant":"a","thread":"th"}`, `{"tenant":"a","thread":"th","message":{"id":"b1","role":"user","content":"x"}}`},
+			{"OpenMemory", `{"tenant":"a","name":"pages/of a"}`, `{"tenant":"a","name":"pages/of b"}`},
+			{"ListMemories", `{"tenant":"a"}`, `{"tenant":"a","cursor":"` + cursor["b"] + `"}`},
+			{"OpenStretch", `{"tenant":"a","thread":"th","handle":"` + handle["a"] + `"}`, `{"tenant":"a","thread":"th","handle":"` + handle["b"] + `"}`},
+			{"SearchHistory", `{"tenant":"a","thread":"th","query":"secret"}`, `{"tenant":"a","thread":"th","query":"gist secret content"}`},
+		} {
+			own, others := fmt.Sprint(s.ok(ask.function, ask.own)), fmt.Sprint(s.post(ask.function, ask.others).body)
+			if strings.Contains(own+others, "of b") || !strings.Contains(own, "of a") {
+				t.Errorf("%s answers a %s, and when asked for b's, %s", ask.function, own, others)
+			}
 		}
-		if a := s.post("OpenMemory", `{"tenant":"a","name":"pages/of b"}`); a.status != http.StatusNotFound {
-			t.Errorf("a opened a memory of b: %v", a.body)
+		if a := s.post("RecordEpisode", `{"tenant":"a","thread":"th","from":"b1","to":"b1","episode":"x"}`); a.status != http.StatusNotFound && a.status != http.StatusBadRequest {
+			t.Errorf("a recorded a stretch of b: %d %v", a.status, a.body)
+		}
+		saved := s.ok("SaveTurn", `{"tenant":"a","thread":"th","messages":[{"id":"b1","role":"user","content":"of a"}]}`)
+		if len(saved["created"].([]any)) != 1 {
+			t.Errorf("a message of a is taken for that of b: %v", saved)
 		}
 	})
 }

@@ -41,8 +41,11 @@ type Endpoint struct {
 	Method            string
 	Request, Response reflect.Type
 
-	handler func(get func(context.Context) (*App, error)) http.HandlerFunc
+	handler handlerOf
 }
+
+// handlerOf makes a function's handler for the App that get gives.
+type handlerOf func(get func(context.Context) (*App, error)) http.HandlerFunc
 
 var endpoints []Endpoint
 
@@ -60,19 +63,35 @@ func HTTPNames() []string {
 	return names
 }
 
-// Handler serves the HTTP functions of one App, each at its name.
+// Handler serves the functions of one App, each at its name.
 func Handler(app *App) http.Handler {
 	mux := http.NewServeMux()
+	get := func(context.Context) (*App, error) { return app, nil }
 	for _, e := range endpoints {
-		mux.Handle("/"+e.Name, e.handler(func(context.Context) (*App, error) { return app, nil }))
+		mux.Handle("/"+e.Name, e.handler(get))
+	}
+	for _, e := range triggered {
+		mux.Handle("/"+e.name, e.handler(get))
 	}
 	return mux
 }
 
-var eventNames []string
+// trigger is a function that an event triggers.
+type trigger struct {
+	name    string
+	handler handlerOf
+}
+
+var triggered []trigger
 
 // EventNames lists the functions that an event triggers.
-func EventNames() []string { return slices.Clone(eventNames) }
+func EventNames() []string {
+	var names []string
+	for _, e := range triggered {
+		names = append(names, e.name)
+	}
+	return names
+}
 
 // post registers an HTTP function.
 func post[Req, Resp any](name string, answer func(*App, context.Context, Req) (Resp, error)) {
@@ -105,16 +124,19 @@ func methodName(f any) string {
 
 // on registers an event function.
 func on(name string, take func(*App, context.Context, event.Event) error) {
-	eventNames = append(eventNames, name)
-	ff.HTTP(name, func(w http.ResponseWriter, r *http.Request) {
-		receive(w, r, func(ctx context.Context, e event.Event) error {
-			app, err := shared.get(ctx)
-			if err != nil {
-				return err
-			}
-			return take(app, ctx, e)
-		})
-	})
+	handler := func(get func(context.Context) (*App, error)) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			receive(w, r, func(ctx context.Context, e event.Event) error {
+				app, err := get(ctx)
+				if err != nil {
+					return err
+				}
+				return take(app, ctx, e)
+			})
+		}
+	}
+	triggered = append(triggered, trigger{name, handler})
+	ff.HTTP(name, handler(shared.get))
 }
 
 // shared is the App of this process.

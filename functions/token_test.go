@@ -97,7 +97,7 @@ func serveWithTokens(t *testing.T, i *issuer) *service {
 		"HIPPOFIRE_TOKEN_AUDIENCE": "hippofire", "HIPPOFIRE_TOKEN_ISSUER": i.url, "HIPPOFIRE_TOKEN_KEYS": i.url + "/keys",
 	}))
 	f.Must(err)
-	app, err := functions.New(config, functions.Parts{Store: f.Fault, Log: functions.NewLog(s.log)})
+	app, err := functions.New(config, functions.Parts{Store: f.Fault, Log: s.newLog()})
 	f.Must(err)
 	functions.Provide(app)
 	return s

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"io"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +32,7 @@ type hooked struct {
 func newHook(f *fixture.Fixture) *hooked {
 	h := &hooked{Fixture: f, log: &bytes.Buffer{}}
 	r := reconcile.New(f.Fault, f.Layout.Naming, f.Asked)
-	h.hook = indexhook.New(f.Layout, "(default)", r.Reconcile, slog.New(slog.NewTextHandler(h.log, nil)))
+	h.hook = indexhook.New(f.Layout, "(default)", r.Reconcile, slog.New(slog.NewTextHandler(io.MultiWriter(h.log, os.Stderr), nil)))
 	return h
 }
 

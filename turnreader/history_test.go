@@ -3,7 +3,6 @@ package turnreader_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -63,10 +62,9 @@ type history struct {
 
 func newHistory(f *fixture.Fixture) *history {
 	h := &history{reading: newReader(f)}
-	log := slog.New(slog.DiscardHandler)
 	r := reconcile.New(f.Fault, f.Layout.Naming, f.Asked)
-	h.hook = indexhook.New(f.Layout, "(default)", r.Reconcile, log)
-	h.repairer = repair.New(f.Fault, f.Layout.Naming, r, repairmsg.Nobody{}, log, repair.Options{PageSize: 5})
+	h.hook = indexhook.New(f.Layout, "(default)", r.Reconcile, f.Log())
+	h.repairer = repair.New(f.Fault, f.Layout.Naming, r, repairmsg.Nobody{}, f.Log(), repair.Options{PageSize: 5})
 	return h
 }
 
@@ -180,7 +178,7 @@ func (h *history) live(all []step, order []int) (why string) {
 	}
 	h.settle(order)
 	want := h.scanned()
-	fresh := turnreader.NewIndex(h.Fault, h.Layout.Naming, h.Asked, 1<<20, slog.New(slog.DiscardHandler))
+	fresh := turnreader.NewIndex(h.Fault, h.Layout.Naming, h.Asked, 1<<20, h.Log())
 	for who, index := range map[string]*turnreader.Index{"one that watched": h.index, "a new one": fresh} {
 		known, source, err := index.Known(context.WithoutCancel(h.Context()), fixture.Tenant)
 		if err != nil || source == turnreader.Scan {

@@ -14,6 +14,7 @@ import (
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/internal/emulator/emulatortest"
 	"github.com/hippofire/hippofire/internal/localstack"
+	"github.com/hippofire/hippofire/internal/secret"
 	"github.com/hippofire/hippofire/store/embedded"
 	"github.com/hippofire/hippofire/store/firestoredb"
 	"github.com/hippofire/hippofire/store/storetest"
@@ -25,6 +26,9 @@ type existing interface {
 	PutDocument(ctx context.Context, path string, fields map[string]any) error
 	Close() error
 }
+
+// body is the text of a memory. No log may hold it.
+var body = secret.Text("body")
 
 var began = time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 
@@ -38,12 +42,12 @@ func fillExisting(t *testing.T, store existing) {
 	}
 	put("users/ann", map[string]any{"email": "ann@example.com"})
 	for i := range 30 {
-		put(fmt.Sprintf("users/ann/pages/Note %d", i), map[string]any{"title": fmt.Sprintf("Note %d", i), "body": "text", "edited_at": began.AddDate(0, 0, i), "tags": []any{"x"}})
+		put(fmt.Sprintf("users/ann/pages/Note %d", i), map[string]any{"title": fmt.Sprintf("Note %d", i), "body": body, "edited_at": began.AddDate(0, 0, i), "tags": []any{"x"}})
 	}
 	put("users/ann/pages/untimed", map[string]any{"body": int64(7)})
 	for i := range 40 {
 		put(fmt.Sprintf("apps/agent/customers/ann/chats/main/lines/l%02d", i), map[string]any{
-			"from": []string{"user", "assistant"}[i%2], "text": fmt.Sprintf("line %d", i), "sent_at": began.Add(time.Duration(i) * time.Minute), "read": true,
+			"from": []string{"user", "assistant"}[i%2], "text": fmt.Sprintf("line %d %s", i, secret.Text("line")), "sent_at": began.Add(time.Duration(i) * time.Minute), "read": true,
 		})
 	}
 }
@@ -132,11 +136,11 @@ func adopt(t *testing.T, c *command, edits existing) {
 			t.Errorf("the first turn does not show %q:\n%s", want, first)
 		}
 	}
-	if strings.Contains(first, `"line 9"`) {
+	if strings.Contains(first, `"line 9 `) {
 		t.Errorf("the first turn shows more than its window:\n%s", first)
 	}
 	wait(t, "the first turn to have the index built", func() bool { return strings.Contains(turn(), `"index":"warm"`) })
-	if got := c.call("OpenMemory", `{"tenant":"ann","name":"Note 3"}`); got["content"] != "text" || got["updated_at"] != "2026-05-04T09:00:00.000000Z" {
+	if got := c.call("OpenMemory", `{"tenant":"ann","name":"Note 3"}`); got["content"] != body || got["updated_at"] != "2026-05-04T09:00:00.000000Z" {
 		t.Errorf("OpenMemory answered %v", got)
 	}
 	c.call("SaveTurn", `{"tenant":"ann","thread":"main","messages":[{"id":"new","role":"user","content":"line 40"}]}`)
@@ -154,8 +158,14 @@ func adopt(t *testing.T, c *command, edits existing) {
 	if stretch := fmt.Sprint(c.call("OpenStretch", fmt.Sprintf(`{"tenant":"ann","thread":"main","handle":%q}`, recorded["handle"]))); !strings.Contains(stretch, "line 5") {
 		t.Errorf("OpenStretch answered %s", stretch)
 	}
+	if list := fmt.Sprint(c.call("ListMemories", `{"tenant":"ann","words":"note 29"}`)); !strings.Contains(list, "Note 29") {
+		t.Errorf("ListMemories answered %s", list)
+	}
+	if found := fmt.Sprint(c.call("SearchHistory", `{"tenant":"ann","thread":"main","query":"line 7"}`)); !strings.Contains(found, "line 7 ") {
+		t.Errorf("SearchHistory answered %s", found)
+	}
 	if edits != nil {
-		if err := edits.PutDocument(t.Context(), "users/ann/pages/Written by the app", map[string]any{"title": "a title", "body": "text", "edited_at": time.Now()}); err != nil {
+		if err := edits.PutDocument(t.Context(), "users/ann/pages/Written by the app", map[string]any{"title": "a title", "body": body, "edited_at": time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		wait(t, "what the app writes to be listed", func() bool { return strings.Contains(turn(), "Written by the app") })

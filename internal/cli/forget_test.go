@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +24,7 @@ func plantedIn(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app, err := functions.New(config, functions.Parts{Store: store, Log: slog.New(slog.DiscardHandler)})
+	app, err := functions.New(config, functions.Parts{Store: store, Log: functions.NewLog(t.Output())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,6 +78,8 @@ var rows = []row{
 	{pkg: "internal/forget", imports: domain},
 	{pkg: "internal/layering"},
 	{pkg: "internal/localstack", imports: anything},
+	{pkg: "internal/edgefuzz", forTests: true},
+	{pkg: "internal/secret"},
 	{pkg: "internal/planted", imports: anything, forTests: true},
 	{pkg: "internal/openapi", imports: anything},
 	{pkg: "internal/relay", imports: anything},
@@ -88,7 +90,7 @@ var rows = []row{
 	{pkg: "scripts/internal/deploy", imports: []string{"hippo", "functions", "repairmsg", "internal/firestoreconf", "scripts/internal/worktree"}},
 	{pkg: "scripts/internal/emulators", imports: []string{"hippo", "internal/emulator"}},
 	{pkg: "scripts/internal/gotest"},
-	{pkg: "scripts/internal/testrun", imports: tools},
+	{pkg: "scripts/internal/testrun", imports: append([]string{"internal/secret"}, tools...)},
 	{pkg: "scripts/internal/worktree"},
 }
 

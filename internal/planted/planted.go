@@ -5,12 +5,14 @@ package planted
 import (
 	"context"
 	"encoding/base64"
+	"strings"
 
 	"github.com/sethvargo/go-envconfig"
 
 	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/secret"
 )
 
 // Thread is the thread in which secrets are planted.
@@ -21,22 +23,22 @@ var Env envconfig.Lookuper = envconfig.MapLookuper(nil)
 
 // Memory is the name of a memory with a secret in it, OldMemory the one it had
 // before it was moved.
-func Memory(tenant string) string    { return "pages/" + secret(tenant, "name") }
-func OldMemory(tenant string) string { return "pages/" + secret(tenant, "oldname") }
+func Memory(tenant string) string    { return "pages/" + text(tenant, "name") }
+func OldMemory(tenant string) string { return "pages/" + text(tenant, "oldname") }
 
-func secret(tenant, where string) string { return "Zq7" + where + "Of" + tenant }
+func text(tenant, where string) string { return secret.Text(where + "Of" + tenant) }
 
 func encoded(name string) string { return base64.RawURLEncoding.EncodeToString([]byte(name)) }
 
 // OfMemories lists the secrets in memories and moves: they stay when a thread goes.
 func OfMemories(tenant string) []string {
-	return []string{secret(tenant, "memory"), Memory(tenant), encoded(Memory(tenant)), encoded(OldMemory(tenant))}
+	return []string{text(tenant, "memory"), Memory(tenant), encoded(Memory(tenant)), encoded(OldMemory(tenant))}
 }
 
 // Secrets lists all that Plant plants, as it stands in documents.
 func Secrets(tenant string) []string {
 	return append(OfMemories(tenant),
-		secret(tenant, "message"), secret(tenant, "speaker"), secret(tenant, "gist"), "zq7termof"+tenant)
+		text(tenant, "message"), text(tenant, "speaker"), text(tenant, "gist"), text(tenant, "arguments"), strings.ToLower(text(tenant, "term")))
 }
 
 // App is what Plant needs of the functions.
@@ -59,18 +61,18 @@ func Plant(ctx context.Context, app App, store hippo.Store, tenant string) error
 	}
 	ref := functions.ThreadRef{Tenant: tenant, Thread: string(Thread)}
 	_, err = app.Save(ctx, functions.SaveRequest{ThreadRef: ref, Messages: []functions.Message{
-		{ID: "m1", Role: "user", Content: secret(tenant, "message") + " and " + secret(tenant, "term"), Speaker: secret(tenant, "speaker")},
-		{ID: "m2", Role: "assistant", Content: "Noted."},
+		{ID: "m1", Role: "user", Content: text(tenant, "message") + " and " + text(tenant, "term"), Speaker: text(tenant, "speaker")},
+		{ID: "m2", Role: "assistant", ToolCalls: []hippo.ToolCall{{ID: "c", Name: "note", Arguments: `{"text":"` + text(tenant, "arguments") + `"}`}}},
 	}})
 	if err != nil {
 		return err
 	}
 	of := func(message hippo.MessageID) episodewriter.Request {
-		return episodewriter.Request{Tenant: t, Thread: Thread, From: message, To: message, Episode: "The user told of " + secret(tenant, "gist") + "."}
+		return episodewriter.Request{Tenant: t, Thread: Thread, From: message, To: message, Episode: "The user told of " + text(tenant, "gist") + "."}
 	}
 	first, second := of("m1"), of("m2")
-	first.Writes = []episodewriter.Write{{Name: OldMemory(tenant), Content: "It is " + secret(tenant, "memory") + "."}}
-	second.Writes = []episodewriter.Write{{Name: Memory(tenant), Content: "It is still " + secret(tenant, "memory") + "."}}
+	first.Writes = []episodewriter.Write{{Name: OldMemory(tenant), Content: "It is " + text(tenant, "memory") + "."}}
+	second.Writes = []episodewriter.Write{{Name: Memory(tenant), Content: "It is still " + text(tenant, "memory") + "."}}
 	second.Moves = []episodewriter.Move{{From: OldMemory(tenant), Into: Memory(tenant)}}
 	for _, req := range []episodewriter.Request{first, second} {
 		if _, err := app.Record(ctx, req); err != nil {

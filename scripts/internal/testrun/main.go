@@ -22,7 +22,8 @@ const usage = `usage: scripts/test [arguments of go test]
 Runs every test with the race detector, on a Firestore and a Pub/Sub emulator
 that it starts and stops. FIRESTORE_EMULATOR_HOST and PUBSUB_EMULATOR_HOST name
 emulators to use instead. A test that skips fails the run, unless it is listed in
-scripts/internal/testrun/skips.go.
+scripts/internal/testrun/skips.go. So does a text that tests planted as a content
+or name (internal/secret) and that is in anything the run prints, logs included.
 
   scripts/test                         everything
   scripts/test ./hippo                 one package; paths start at the repository

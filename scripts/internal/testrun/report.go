@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/hippofire/hippofire/internal/secret"
 	"github.com/hippofire/hippofire/scripts/internal/gotest"
 )
 
@@ -26,6 +27,7 @@ type report struct {
 	failed  int
 	skipped int
 	barred  []string // skips that are not listed
+	told    []string // planted texts, which no log may hold
 }
 
 func newReport(out io.Writer, listed map[testID]string) *report {
@@ -52,6 +54,9 @@ func (r *report) take(e gotest.Event) {
 // hear keeps what a test said until it is known how the test ends. What belongs
 // to no package, such as a compiler's errors, is printed at once.
 func (r *report) hear(id testID, e gotest.Event) {
+	if found := secret.In(e.Output); found != "" {
+		r.told = append(r.told, strings.TrimSpace(short(id.pkg)+" "+id.test)+": "+strings.TrimSpace(found))
+	}
 	if e.Package == "" {
 		io.WriteString(r.out, e.Output)
 		return
@@ -136,6 +141,9 @@ func (r *report) finish(runErr error) bool {
 	}
 	for _, line := range r.barred {
 		complain("not listed in scripts/internal/testrun/skips.go, so it may not skip: %s", line)
+	}
+	for _, line := range r.told {
+		complain("what was planted as a content or name is in a log, or a test printed it: %s", line)
 	}
 	switch {
 	case r.passed+r.failed+r.skipped == 0:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hippofire/hippofire/internal/secret"
 	"github.com/hippofire/hippofire/scripts/internal/gotest"
 )
 
@@ -48,6 +49,9 @@ func TestReportSaysHowARunEnded(t *testing.T) {
 		}, nil, true, []string{"skipped TestListed: a_test.go:3: why\n", "\n1 passed, 0 failed, 1 skipped\n"}, "may not skip"},
 		{"another skip", []gotest.Event{ended("TestA", gotest.Pass), ended("TestOther", gotest.Skip), ended("", gotest.Pass)},
 			nil, false, []string{"may not skip: hippo TestOther: no reason given\n", "\n1 passed, 0 failed, 1 skipped\n"}, ""},
+		{"a log with a planted text", []gotest.Event{
+			output("TestA", `{"message":"turn","name":"`+secret.Text("name")+"\"}\n"), ended("TestA", gotest.Pass), ended("", gotest.Pass),
+		}, nil, false, []string{"is in a log, or a test printed it: hippo TestA: {\"message\":\"turn\"", "\n1 passed, 0 failed, 0 skipped\n"}, ""},
 		{"nothing ran", []gotest.Event{ended("", gotest.Pass)}, nil, false, []string{"no test ran\n0 passed"}, ""},
 		{"go test failed by itself", []gotest.Event{ended("TestA", gotest.Pass), ended("", gotest.Pass)},
 			errors.New("exit status 2"), false, []string{"no test failed, but exit status 2\n"}, ""},
