@@ -201,7 +201,7 @@ func TestBudgetOfNothingAndOfOneAndSmallerThanTheNewMessage(t *testing.T) {
 		r.say("user: hello", "assistant: hi")
 		for _, budget := range []int{0, 1} {
 			turn := r.ask(turnreader.Request{Budget: tokensOf(budget)})
-			if len(turn.Blocks) != 0 || dropped(turn) != "memory_list 0 budget, recent_messages 2 budget" {
+			if len(turn.Blocks) != 0 || dropped(turn) != "memory_list 0 budget, buffer 0 budget, recent_messages 2 budget" {
 				t.Errorf("budget %d: %+v, dropped %s", budget, turn.Blocks, dropped(turn))
 			}
 		}
@@ -411,9 +411,11 @@ func TestBufferWithoutRoomLosesItsOldestLinesToTheGap(t *testing.T) {
 	if got := dropped(turn); got != "buffer 4 ceiling" {
 		t.Errorf("the ledger says %s", got)
 	}
-	none := r.ask(turnreader.Request{Contract: hold(5)})
-	if b := block(none, turnreader.BufferBlock); b.Text != "" || dropped(none) != "buffer 0 ceiling" {
-		t.Errorf("%s, dropped %s", b.Text, dropped(none))
+	for _, ceiling := range []int{5, 0} {
+		none := r.ask(turnreader.Request{Contract: hold(ceiling)})
+		if b := block(none, turnreader.BufferBlock); b.Text != "" || dropped(none) != "buffer 0 ceiling" {
+			t.Errorf("held to %d: %s, dropped %s", ceiling, b.Text, dropped(none))
+		}
 	}
 }
 

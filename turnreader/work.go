@@ -93,7 +93,11 @@ func (w *work) fitAll(ctx, timed context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !with.out[BufferBlock] && room > 0 {
+		switch {
+		case with.out[BufferBlock]:
+		case room == 0:
+			w.drop(BufferBlock, w.bufferWhy(), 0, 0)
+		default:
 			if err := w.readBufferAt(ctx, timed, w.start(with), room); err != nil {
 				return err
 			}

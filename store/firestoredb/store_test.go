@@ -302,6 +302,38 @@ func TestCommitThatWasAppliedButReportedOtherwiseCanBeDoneAgain(t *testing.T) {
 	}
 }
 
+// before runs something before the first call of an RPC.
+func before(rpc string, something func()) grpc.DialOption {
+	var once sync.Once
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if strings.HasSuffix(method, "/"+rpc) {
+			once.Do(something)
+		}
+		return call(ctx, method, req, reply, conn, opts...)
+	})
+}
+
+func TestMemoryThatChangesBeforeItsEntryIsCommittedIsReadAgainOrHeld(t *testing.T) {
+	h := open(t, layout)
+	gen := built(t, h.store, 8)
+	ok(t, h.store.SaveMemory(t.Context(), tenant, hippo.Memory{ID: "a", UpdatedAt: 1}))
+	want := hippo.Micros(1)
+	s := beside(t, h, before("Commit", func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		// Firestore, and the emulator, may make the writer wait for the transaction.
+		if err := h.store.SaveMemory(ctx, tenant, hippo.Memory{ID: "a", UpdatedAt: 2}); err == nil {
+			want = 2
+		}
+	}))
+	ok(t, s.WriteEntries(t.Context(), tenant, gen.Place([]hippo.MemoryID{"a"})))
+	read, err := h.store.ReadIndex(t.Context(), tenant)
+	ok(t, err)
+	if got := read.Of(gen)[gen.ShardOf("a").N].Entries["a"]; got != want {
+		t.Errorf("entry %d, want %d, which the memory had when the entry was committed", got, want)
+	}
+}
+
 func TestPassThatConflictsReleasesItsLocks(t *testing.T) {
 	var wire firestoredb.WireCounter
 	h := open(t, layout, wire.DialOptions()...)
