@@ -120,6 +120,13 @@ func (c Config) contracts() (contract.Set, error) {
 	return set, hippo.Under(err, "HIPPOFIRE_CONTRACTS")
 }
 
+// CheckContracts reads the configured file of contracts as a function does when it
+// begins. Its errors are of kind Invalid and name the variable.
+func (c Config) CheckContracts() error {
+	_, err := c.contracts()
+	return err
+}
+
 // Layout is the layout that the configuration describes. Its errors are of kind
 // Invalid and name the variable.
 func (c Config) Layout() (hippo.Layout, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,6 +101,8 @@ func (c *doctorCmd) examine(ctx context.Context, store *opened) []diagnosis {
 	tenants, err := chosen(ctx, store, c.Tenant)
 	found := []diagnosis{
 		said("reachable", err, fmt.Sprintf("%d tenants", len(tenants)), "see that the database exists and that this account may read it (roles/datastore.viewer)"),
+		said("contracts", store.config.CheckContracts(), cmp.Or(store.config.Contracts, "none configured"),
+			"without the file every function answers 500; its path is one in the deployed source, or absolute"),
 		c.topic(), c.indexes(store.layout),
 	}
 	for _, tenant := range tenants {

@@ -40,6 +40,10 @@ func TestDoctorNamesEachProblemWithItsFix(t *testing.T) {
 	if code, out, _ := c.run("doctor", "--data", dir); code != 0 || strings.Contains(out, "BAD") {
 		t.Errorf("after the repairs: exit code %d\n%s", code, out)
 	}
+	c.env = append(c.env, "HIPPOFIRE_CONTRACTS=nowhere.yaml")
+	if code, out, _ := c.run("doctor", "--data", dir); code != 1 || !strings.Contains(out, "BAD  contracts: HIPPOFIRE_CONTRACTS") {
+		t.Errorf("without the file of contracts: exit code %d\n%s", code, out)
+	}
 	if code, out, _ := c.run("doctor", "--data", dir, "--json", "--tenant", "nobody"); code != 1 || !strings.Contains(out, `"fix"`) {
 		t.Errorf("as JSON: exit code %d\n%s", code, out)
 	}

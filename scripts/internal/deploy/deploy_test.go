@@ -22,6 +22,7 @@ import (
 
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/internal/firestoreconf"
+	"github.com/hippofire/hippofire/store/storetest"
 )
 
 // project is a stand-in for gcloud and the Rules API.
@@ -322,19 +323,22 @@ func TestEachFunctionRunsAsItsOwnAccountWithTheLeastRoles(t *testing.T) {
 		slices.Sort(roles)
 	}
 	reader, writer, asks := "roles/datastore.viewer on projects", "roles/datastore.user on projects", "roles/pubsub.publisher on pubsub"
-	for account, want := range map[string][]string{
+	wanted := map[string][]string{
 		"hippofire-index-hook": {writer, asks}, "hippofire-repair": {writer, asks}, "hippofire-record-episode": {writer, asks},
 		"hippofire-turn-context": {reader, asks}, "hippofire-save-turn": {writer}, "hippofire-open-memory": {reader},
+		"hippofire-list-memories": {reader, asks}, "hippofire-open-stretch": {reader}, "hippofire-search-history": {reader},
 		"hippofire-scheduler": {asks},
+		"hippofire-build":     {"roles/artifactregistry.writer on projects", "roles/logging.logWriter on projects", "roles/storage.objectViewer on projects"},
 		"hippofire-trigger": {"roles/eventarc.eventReceiver on projects", "roles/run.invoker on functions/hippofire-index-hook",
 			"roles/run.invoker on functions/hippofire-repair"},
-	} {
-		if diff := cmp.Diff(want, got[account]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", account, diff)
-		}
 	}
-	if slices.ContainsFunc(got["agent"], func(role string) bool { return strings.Contains(role, "hook") || strings.Contains(role, "repair") }) {
-		t.Errorf("the backend may call functions of events: %v", got["agent"])
+	backend := got["agent"]
+	delete(got, "agent")
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("roles (-want +got):\n%s", diff)
+	}
+	if slices.ContainsFunc(backend, func(role string) bool { return strings.Contains(role, "hook") || strings.Contains(role, "repair") }) {
+		t.Errorf("the backend may call functions of events: %v", backend)
 	}
 	for _, account := range []string{triggerAccount, schedulerAccount, buildAccount} {
 		if id := s.Prefix + "-" + account; len(id) > 30 {
@@ -350,11 +354,8 @@ func TestEachFunctionRunsAsItsOwnAccountWithTheLeastRoles(t *testing.T) {
 }
 
 func TestWithEveryPathChangedTheDeploymentFollows(t *testing.T) {
-	more := map[string]string{
-		"HIPPOFIRE_NAMING": "plain", "HIPPOFIRE_MEMORY_PATH": "users/{tenant}/pages/{memory}", "HIPPOFIRE_INDEX_PATH": "users/{tenant}/derived/{shard}",
-		"HIPPOFIRE_MESSAGE_PATH": "users/{tenant}/chats/{thread}/lines/{message}", "HIPPOFIRE_EPISODE_PATH": "users/{tenant}/chats/{thread}/stretches/{episode}",
-		"HIPPOFIRE_MESSAGE_CREATED_AT_FIELD": "sent_at", "HIPPOFIRE_MEMORY_CONTENT_FIELD": "body", "HIPPOFIRE_TRUSTED_SPEAKERS": "user,assistant",
-	}
+	more := functions.LayoutEnv(storetest.OtherLayout())
+	more["HIPPOFIRE_TRUSTED_SPEAKERS"] = "user,assistant"
 	p := newProject(t)
 	s := settings(t, more)
 	_, err := p.deploy(s)
@@ -437,6 +438,20 @@ func TestADryRunPrintsThePlanAndCallsNothing(t *testing.T) {
 	}
 }
 
+func TestContractsThatAreNotUploadedStopTheDeployment(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "deploy.env")
+	text := "HIPPOFIRE_PROJECT=my-project\nDEPLOY_LOCATION=nam5\nHIPPOFIRE_CONTRACTS=docs/contracts.example.yaml\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("../../..")
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"deploy", "--settings", file, "--dry-run"}, strings.NewReader(""), &out, &errs)
+	if code != 1 || !strings.Contains(errs.String(), "HIPPOFIRE_CONTRACTS: docs/contracts.example.yaml is not uploaded") {
+		t.Errorf("it ended with %d: %s", code, &errs)
+	}
+}
+
 func TestSettingsThatWouldNotDoAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		more map[string]string
@@ -451,6 +466,8 @@ func TestSettingsThatWouldNotDoAreRefused(t *testing.T) {
 		"a path of no memory":     {map[string]string{"HIPPOFIRE_MEMORY_PATH": "x/{memory}"}, "HIPPOFIRE_MEMORY_PATH"},
 		"a long prefix":           {map[string]string{"DEPLOY_PREFIX": "hippofire-production"}, "DEPLOY_PREFIX"},
 		"an injection":            {map[string]string{"HIPPOFIRE_DATABASE": "x; rm -rf /"}, "HIPPOFIRE_DATABASE"},
+		"no file of contracts":    {map[string]string{"HIPPOFIRE_CONTRACTS": "nowhere.yaml"}, "HIPPOFIRE_CONTRACTS"},
+		"a file of no contracts":  {map[string]string{"HIPPOFIRE_CONTRACTS": "deploy_test.go"}, "HIPPOFIRE_CONTRACTS"},
 		"no instance of the hook": {map[string]string{"DEPLOY_HOOK_MAX_INSTANCES": "0"}, "DEPLOY_HOOK_MAX_INSTANCES"},
 	} {
 		values := maps.Clone(someValues)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -117,7 +118,14 @@ func deploy(ctx context.Context, o options, _ io.Reader, out io.Writer) error {
 	if o.files != "" {
 		return writeFiles(s, o.files)
 	}
-	source, err := sourceHash(ctx, ".")
+	files, err := uploaded(ctx, ".")
+	if err != nil {
+		return err
+	}
+	if c := s.contracts; c != "" && !filepath.IsAbs(c) && !slices.Contains(files, filepath.Clean(c)) {
+		return fmt.Errorf("HIPPOFIRE_CONTRACTS: %s is not uploaded: .gitignore or .gcloudignore leaves it out", c)
+	}
+	source, err := sourceHash(".", files)
 	if err != nil {
 		return err
 	}
@@ -210,15 +218,17 @@ func (s Settings) rulesAPI(replace bool) (rulesAPI, error) {
 	return api, err
 }
 
-// sourceHash is a fingerprint of what a deployment uploads.
-func sourceHash(ctx context.Context, root string) (string, error) {
+// uploaded lists what a deployment uploads.
+func uploaded(ctx context.Context, root string) ([]string, error) {
 	files, err := worktree.Files(ctx, root)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if files, err = worktree.Without(ctx, root, files, ".gcloudignore"); err != nil {
-		return "", err
-	}
+	return worktree.Without(ctx, root, files, ".gcloudignore")
+}
+
+// sourceHash is a fingerprint of what a deployment uploads.
+func sourceHash(root string, files []string) (string, error) {
 	var parts []string
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(root, file))

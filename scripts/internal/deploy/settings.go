@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ type Settings struct {
 
 	// What the functions read themselves.
 	project, database, topic string
+	contracts                string
 	layout                   hippo.Layout
 	env                      map[string]string
 }
@@ -130,6 +132,11 @@ func newSettings(ctx context.Context, values map[string]string) (Settings, error
 	for name, value := range values {
 		if strings.HasPrefix(name, "HIPPOFIRE_") {
 			s.env[name] = value
+		}
+	}
+	if s.contracts = config.Contracts; !filepath.IsAbs(s.contracts) { // one that is absolute lies where the functions run
+		if err := config.CheckContracts(); err != nil {
+			return Settings{}, err
 		}
 	}
 	s.env["HIPPOFIRE_PROJECT"], s.env["HIPPOFIRE_DATABASE"], s.env["HIPPOFIRE_REPAIR_TOPIC"] = s.project, s.database, s.topic
