@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hippofire/hippofire/emulator-tests/environment"
+	"github.com/hippofire/hippofire/hippo"
 )
 
 var (
@@ -20,8 +21,11 @@ func TestHistoriesOnTheEmulator(t *testing.T) {
 		skew := []time.Duration{90 * time.Second, -90 * time.Second}[n%2]
 		t.Run(skew.String(), func(t *testing.T) {
 			e := environment.Start(t, environment.Setup{Drop: 0.1, Duplicate: 0.2, MaxDelay: 300 * time.Millisecond, Faults: 20, Skew: skew})
-			for range 2 {
+			for round := range 2 {
 				e.Change(200)
+				if round == 0 {
+					e.Import(e.Tenants()[0], 450)
+				}
 				e.Restart()
 				for _, tenant := range e.Tenants() {
 					e.DeleteIndexDocument(tenant)
@@ -30,6 +34,10 @@ func TestHistoriesOnTheEmulator(t *testing.T) {
 			e.Settle()
 			e.Repair()
 			e.WantRight()
+			if shards := e.Shards(e.Tenants()[0]); shards <= hippo.MinShards {
+				t.Errorf("the index still has %d shards", shards)
+			}
+			e.WantNothingToRepair()
 			t.Log(e.Summary())
 		})
 	}

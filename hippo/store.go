@@ -24,16 +24,31 @@ type Store interface {
 	ForgetStore
 
 	// Tenants lists tenants in the order of their ids, at most limit of them,
-	// beginning behind after. A tenant is there when any document of its is,
-	// also where its own document is not.
-	Tenants(ctx context.Context, after TenantID, limit int) ([]TenantID, error)
+	// beginning at from, and says where the list goes on; the zero cursor is where
+	// it ends. A tenant is there when any document of its is, also where its own
+	// document is not.
+	Tenants(ctx context.Context, from Cursor, limit int) ([]TenantID, Cursor, error)
 	// Threads lists a tenant's threads, as Tenants does.
-	Threads(ctx context.Context, tenant TenantID, after ThreadID, limit int) ([]ThreadID, error)
+	Threads(ctx context.Context, tenant TenantID, from Cursor, limit int) ([]ThreadID, Cursor, error)
 	// SaveReport stores the report of the tenant's last repair.
 	SaveReport(ctx context.Context, report Report) error
 	// Report reads it back; NotFound where there was none.
 	Report(ctx context.Context, tenant TenantID) (Report, error)
 }
+
+// Cursor is a place in a list of ids. The zero value is its beginning.
+type Cursor struct {
+	// After is the id behind which the list goes on.
+	After string
+	// Token is the store's own mark of the same place, where it has one: with it,
+	// the list need not be read from its beginning. It may be kept for as long as
+	// one likes; where a store does not take it any more, After says the place.
+	Token string
+}
+
+// IsZero says whether c is the beginning of a list or, where a list was read to
+// there, its end.
+func (c Cursor) IsZero() bool { return c == Cursor{} }
 
 // MemoryStore holds the memories. Anybody may write them behind the store's
 // back, with any fields.

@@ -60,7 +60,8 @@ type SearchResponse struct {
 	Hits []Hit `json:"hits"`
 	// Terms are what was looked for: words by their stems.
 	Terms []string `json:"terms"`
-	// WholeThread says that no message with one of the terms was passed over.
+	// WholeThread says that no message was passed over that keeps one of the terms; a
+	// message keeps the 200 most distinctive of what it says.
 	WholeThread bool `json:"whole_thread"`
 	// LookedBackTo is how far back every term was followed, where that is not to
 	// the thread's beginning: of older messages only the rarer terms were.

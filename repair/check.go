@@ -36,6 +36,24 @@ func newer(tenant hippo.TenantID) error {
 	return hippo.Errorf(hippo.Conflict, "", "the index of %s is left alone: a newer version of this program writes it", tenant)
 }
 
+// readable is the generation that readers use; none where it is of an older
+// format, which nobody reads any more.
+func readable(current hippo.Generation) hippo.Generation {
+	if current.Version < hippo.IndexVersion {
+		return hippo.Generation{}
+	}
+	return current
+}
+
+// indexFindings lists what is wrong with an index as documents.
+func indexFindings(index hippo.IndexRead) []hippo.Finding {
+	gen := readable(index.Meta.Current)
+	if gen.IsZero() {
+		return []hippo.Finding{{Type: hippo.Absent, Shard: "meta"}}
+	}
+	return hippo.ShardFindings(gen, index)
+}
+
 // Check compares a tenant's index with its memories and changes nothing. What
 // changes while it runs may be found to differ. Where a newer version of this
 // program writes the index, it cannot tell, and the error is of kind Conflict.
@@ -47,18 +65,12 @@ func (r *Repairer) Check(ctx context.Context, tenant hippo.TenantID) (Check, err
 		if err != nil {
 			return c, err
 		}
-		gen := index.Meta.Current
-		switch {
-		case gen.Version > hippo.IndexVersion:
+		gen := readable(index.Meta.Current)
+		if gen.Version > hippo.IndexVersion {
 			return c, newer(tenant)
-		case gen.Version < hippo.IndexVersion:
-			gen = hippo.Generation{} // which nobody reads any more
 		}
 		if first {
-			if gen.IsZero() {
-				c.add(hippo.Finding{Type: hippo.Absent, Shard: "meta"})
-			}
-			for _, f := range hippo.ShardFindings(gen, index) {
+			for _, f := range indexFindings(index) {
 				c.add(f)
 			}
 		}

@@ -23,16 +23,6 @@ import (
 // with. docs/repair.md names the command for 500,000.
 var growTo = flag.Int("grow", 100_000, "memories at the end of TestAStoreGrowsAThousandfoldWhileItIsInUse")
 
-// longNames are n names whose ids are as long as an index takes: a shard holds
-// about 700 of them.
-func longNames(n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = fmt.Sprintf("pages/%06d%s", i, strings.Repeat("x", 1080))
-	}
-	return names
-}
-
 // fill gives the tenant memories, and entries for them in eight shards, of which
 // nobody has looked at the size. Where a shard is full it is Invalid.
 func (r *repairing) fill(names ...string) error {
@@ -80,10 +70,10 @@ func (r *repairing) wantGrown(shards int) {
 func TestGrowthIsAskedForByAColdRead(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
-		f.Must(r.fill(longNames(3200)...))
+		f.Must(r.fill(fixture.LongNames(400, 8)...))
 		index := turnreader.NewIndex(f.Direct, f.Layout.Naming, r.asker(), 1<<30, f.Log())
 		known, source, err := index.Known(t.Context(), fixture.Tenant)
-		if err != nil || source != turnreader.Cold || known.Len() != 3200 {
+		if err != nil || source != turnreader.Cold || known.Len() != 400 {
 			t.Fatalf("%d memories, %s, %v", known.Len(), source, err)
 		}
 		if diff := cmp.Diff([]repairmsg.Cause{repairmsg.FullShard}, r.carryOut()); diff != "" {
@@ -91,7 +81,7 @@ func TestGrowthIsAskedForByAColdRead(t *testing.T) {
 		}
 		r.wantGrown(8)
 		known, _, err = index.Known(t.Context(), fixture.Tenant)
-		if err != nil || known.Len() != 3200 {
+		if err != nil || known.Len() != 400 {
 			t.Errorf("%d memories after the growth, %v", known.Len(), err)
 		}
 	})
@@ -100,23 +90,20 @@ func TestGrowthIsAskedForByAColdRead(t *testing.T) {
 func TestGrowthIsDoneByTheNightlyRepair(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
-		f.Must(r.fill(longNames(3200)...))
+		f.Must(r.fill(fixture.LongNames(400, 8)...))
 		r.nightly()
 		r.wantGrown(8)
+		if diff := cmp.Diff(map[hippo.FindingType]int{hippo.Oversize: 1}, r.report().Findings); diff != "" {
+			t.Errorf("report: %s", diff)
+		}
 	})
 }
 
 func TestGrowthIsAskedForByAProcessThatAdded500EntriesToAShard(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
-		gen := f.EmptyIndex()
-		var names []string
-		for _, name := range longNames(6000) {
-			if gen.ShardOf(f.ID(name)).N == 3 && len(names) < 500 {
-				names = append(names, name)
-			}
-		}
-		ids := f.SaveMemories(names...)
+		f.EmptyIndex()
+		ids := f.SaveMemories(fixture.LongNames(500, 8)...)
 		looks := 0
 		f.Fault.Before = func(_ context.Context, method string) error {
 			if method == "ReadIndexSince" {
@@ -158,13 +145,8 @@ func TestAProcessThatAdded500ShortEntriesAsksForNothing(t *testing.T) {
 
 func TestALookAtAShardThatFailsIsMadeAgain(t *testing.T) {
 	f := fixture.Embedded(t)
-	gen := f.EmptyIndex()
-	var ids []hippo.MemoryID
-	for _, id := range f.SaveMemories(longNames(6000)...) {
-		if gen.ShardOf(id).N == 0 && len(ids) < 510 {
-			ids = append(ids, id)
-		}
-	}
+	f.EmptyIndex()
+	ids := f.SaveMemories(fixture.LongNames(501, 8)...)
 	f.Fault.Before = f.FailOnce("ReadIndexSince", hippo.Errorf(hippo.Unavailable, "", "injected"))
 	reconciler := reconcile.New(f.Fault, f.Layout.Naming, f.Asked)
 	f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids[:500]))
@@ -180,14 +162,8 @@ func TestALookAtAShardThatFailsIsMadeAgain(t *testing.T) {
 func TestAShardIsRefusedForItsSizeBeforeAnyoneAskedForGrowth(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
-		gen := f.EmptyIndex()
-		var names []string
-		for _, name := range longNames(6500) {
-			if gen.ShardOf(f.ID(name)).N == 5 && len(names) < 750 {
-				names = append(names, name)
-			}
-		}
-		ids := f.SaveMemories(names...)
+		f.EmptyIndex()
+		ids := f.SaveMemories(fixture.LongNames(720, 8)...)
 		// Two processes, so that neither has written 500 entries when it is full.
 		for i, some := range [][]hippo.MemoryID{ids[:350], ids[350:690]} {
 			f.Must(reconcile.New(f.Direct, f.Layout.Naming, f.Asked).Reconcile(t.Context(), fixture.Tenant, some))
@@ -212,16 +188,7 @@ func TestAShardIsRefusedForItsSizeBeforeAnyoneAskedForGrowth(t *testing.T) {
 func TestIDsThatMeetInOneShardDoNotMakeTheIndexGrowForEver(t *testing.T) {
 	f := fixture.Embedded(t)
 	r := newRepairer(f, repair.Options{})
-	most := hippo.Generation{Shards: 128}
-	var names []string
-	for n := 0; len(names) < 400; n++ {
-		// The number stands last, so that the rest is hashed once.
-		name := fmt.Sprintf("pages/%s%06d", strings.Repeat("x", 1080), n)
-		if most.ShardOf(f.ID(name)).N == 7 {
-			names = append(names, name)
-		}
-	}
-	f.SaveMemories(names...)
+	f.SaveMemories(fixture.LongNames(400, 128)...)
 	r.handle(ask())
 	for range 10 {
 		r.handle(repairmsg.Message{Tenant: fixture.Tenant, Cause: repairmsg.FullShard})
@@ -235,63 +202,85 @@ func TestIDsThatMeetInOneShardDoNotMakeTheIndexGrowForEver(t *testing.T) {
 }
 
 func TestIDsAreSoLongThatAShardHolds700(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newRepairer(f, repair.Options{})
+	var names []string
+	for i := range 6000 {
+		names = append(names, fixture.LongName(i))
+	}
+	f.SaveMemories(names...)
+	r.handle(ask()) // its first guess is eight shards, of which each would need 1.1 MB
+	gen := f.Meta().Current
+	r.wantGrown(8)
+	if gen.Shards > 32 {
+		t.Errorf("%d shards for 6,000 memories", gen.Shards)
+	}
+}
+
+func TestABuildWhoseShardWouldHoldMoreThan700LongIDsBeginsAgainWithMoreShards(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{})
-		f.SaveMemories(longNames(6000)...)
-		r.handle(ask()) // its first guess is eight shards, of which each would need 1.1 MB
-		gen := f.Meta().Current
-		r.wantGrown(8)
-		if gen.Shards > 32 {
-			t.Errorf("%d shards for 6,000 memories", gen.Shards)
+		f.SaveMemories(fixture.LongNames(720, 8)...)
+		r.handle(ask())
+		if shards := f.Meta().Current.Shards; shards != 16 {
+			t.Errorf("the index was built with %d shards, want twice the eight in which it found no room", shards)
 		}
-		if message := hippo.ShardFindings(gen, f.Index()); len(message) > 0 {
-			t.Errorf("the index is due to grow again: %v", message)
-		}
+		r.nightly() // each half of what had been one shard is due again
+		r.wantGrown(16)
 	})
 }
 
 func TestGrowthInTheMiddleOfA10000MemoryImport(t *testing.T) {
-	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		const memories, batch = 10_000, 500
-		r := newRepairer(f, repair.Options{PageSize: 1000})
-		r.handle(ask())
-		reconciler := reconcile.New(f.Direct, f.Layout.Naming, r.asker())
-		names := longNames(memories)
-		for i := range names {
-			names[i] = names[i][:12+i%2*800] // ids of 16 and of 1,080 bytes
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("pages/%06d%s", i, strings.Repeat("x", i%2*800)) // ids of 16 and of 1,083 bytes
+	}
+	t.Run("embedded", func(t *testing.T) { importGrows(t, fixture.Embedded(t), names) })
+	// Fewer do where a quarter meets in one shard.
+	names = fixture.Names(2000)
+	for i, name := range fixture.LongNames(len(names)/4, 8) {
+		names[4*i] = name
+	}
+	t.Run("firestore", func(t *testing.T) { importGrows(t, fixture.Firestore(t), names) })
+}
+
+func importGrows(t *testing.T, f *fixture.Fixture, names []string) {
+	r := newRepairer(f, repair.Options{PageSize: 1000})
+	r.handle(ask())
+	reconciler := reconcile.New(f.Direct, f.Layout.Naming, r.asker())
+	const batch = 500
+	half, read, built := len(names)/2, false, 0
+	imported := func() {
+		if len(names) > 0 {
+			f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, f.SaveMemories(names[:batch]...)))
+			names = names[batch:]
 		}
-		done, built := 0, 0
-		imported := func() {
-			if done < memories {
-				f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, f.SaveMemories(names[done:done+batch]...)))
-				done += batch
-			}
-		}
-		f.Fault.After = func(_ context.Context, method string) error {
-			switch method {
-			case "ScanEntries":
-				imported()
-			case "PromoteGeneration":
-				built++
-			}
-			return nil
-		}
-		for done < memories {
+	}
+	f.Fault.After = func(_ context.Context, method string) error {
+		switch method {
+		case "ScanEntries":
 			imported()
-			r.carryOut()
-			if done == memories/2 { // a reader comes by, cold
-				_, _, err := turnreader.NewIndex(f.Direct, f.Layout.Naming, repairmsg.NewAsker(r.topic, nil), 1<<30, f.Log()).Known(t.Context(), fixture.Tenant)
-				f.Must(err)
-			}
+		case "PromoteGeneration":
+			built++
 		}
+		return nil
+	}
+	for len(names) > 0 {
+		imported()
 		r.carryOut()
-		f.Fault.After = nil
-		if built == 0 {
-			t.Error("the index did not grow during the import")
+		if len(names) <= half && !read { // a reader comes by, cold
+			read = true
+			_, _, err := turnreader.NewIndex(f.Direct, f.Layout.Naming, r.asker(), 1<<30, f.Log()).Known(t.Context(), fixture.Tenant)
+			f.Must(err)
 		}
-		r.nightly()
-		r.wantRight()
-	})
+	}
+	r.carryOut()
+	f.Fault.After = nil
+	if built == 0 {
+		t.Error("the index did not grow during the import")
+	}
+	r.nightly()
+	r.wantRight()
 }
 
 func TestAStoreGrowsAThousandfoldWhileItIsInUse(t *testing.T) {

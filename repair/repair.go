@@ -112,6 +112,11 @@ func (w *run) look(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if w.message.Run == nil {
+		for _, f := range indexFindings(index) {
+			w.report.Findings[f.Type]++
+		}
+	}
 	switch need := w.inspect(index); {
 	case need == newerFormat:
 		return false, newer(w.message.Tenant)

@@ -173,6 +173,9 @@ func TestLostShardAndLostMetaAreRebuilt(t *testing.T) {
 		r.wantChecked(false)
 		r.handle(repairmsg.Message{Tenant: fixture.Tenant, Cause: repairmsg.LostShard})
 		r.wantChecked(true)
+		if diff := cmp.Diff(map[hippo.FindingType]int{hippo.Absent: 1}, r.report().Findings); diff != "" {
+			t.Errorf("report: %s", diff)
+		}
 		if f.Meta().Current == old {
 			t.Error("the generation with the lost shard is still the current one")
 		}

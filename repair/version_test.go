@@ -79,7 +79,7 @@ func TestAnOldAndANewProgramSideBySideDoNotRebuildInTurns(t *testing.T) {
 		}
 
 		// Side by side: both are asked and told of everything.
-		for round := range 5 {
+		for round := range 2 {
 			ids := f.SaveMemories(names[round], names[10+round])
 			if err := older.hook.Reconcile(t.Context(), fixture.Tenant, ids); !hippo.ErrorKindOf(err).Retry() {
 				t.Errorf("the old program's hook: %v, want an error that asks for another delivery", err)

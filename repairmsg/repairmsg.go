@@ -39,6 +39,8 @@ type Message struct {
 	// After is the last memory (or, without a tenant, the last tenant) that the
 	// earlier run had done with.
 	After string `json:"after,omitempty"`
+	// Token is the store's own mark of the same place in the list of tenants.
+	Token string `json:"token,omitempty"`
 	// Run is what earlier parts of the same run found; nil at its beginning.
 	Run *hippo.Report `json:"run,omitempty"`
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/client"
+	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/repair"
 	"github.com/hippofire/hippofire/repairmsg"
 	"github.com/hippofire/hippofire/turnreader"
@@ -40,6 +41,19 @@ func (e *Environment) Change(n int) {
 			group.Go(func() error { return e.insist(func() error { return e.write(c) }) })
 			n--
 		}
+	}
+	e.must(group.Wait())
+}
+
+// Import writes so many memories whose names are long and whose ids meet in one
+// shard of eight, with the dates of long ago: 400 of them make the index grow.
+func (e *Environment) Import(tenant hippo.TenantID, n int) {
+	e.Helper()
+	var group errgroup.Group
+	group.SetLimit(writers)
+	for i, name := range fixture.LongNames(n, hippo.MinShards) {
+		c := change{tenant: tenant, name: name, at: hippo.Micros(i + 1)}
+		group.Go(func() error { return e.insist(func() error { return e.write(c) }) })
 	}
 	e.must(group.Wait())
 }
@@ -143,8 +157,44 @@ func (e *Environment) Repair() {
 	}
 }
 
+// WantNothingToRepair demands that another repair writes no document of a right
+// index.
+func (e *Environment) WantNothingToRepair() {
+	e.Helper()
+	before := map[hippo.TenantID]hippo.IndexRead{}
+	for _, tenant := range e.tenants {
+		before[tenant] = e.index(tenant)
+	}
+	e.Repair()
+	for _, tenant := range e.tenants {
+		after := e.index(tenant)
+		if diff := cmp.Diff(before[tenant].Meta, after.Meta); diff != "" {
+			e.Errorf("seed %d: %s: another repair changed meta: %s", e.Seed, tenant, diff)
+		}
+		for i, s := range before[tenant].Shards {
+			if i < len(after.Shards) && after.Shards[i].ID == s.ID && after.Shards[i].Rev != s.Rev {
+				e.Errorf("seed %d: %s: another repair wrote shard %s", e.Seed, tenant, s.ID)
+			}
+		}
+	}
+}
+
+// Shards is how many shards a tenant's index has.
+func (e *Environment) Shards(tenant hippo.TenantID) int {
+	e.Helper()
+	return e.index(tenant).Meta.Current.Shards
+}
+
+func (e *Environment) index(tenant hippo.TenantID) hippo.IndexRead {
+	e.Helper()
+	index, err := e.Store.ReadIndex(e.Context(), tenant)
+	e.must(err)
+	return index
+}
+
 // WantRight demands that each tenant's index becomes equal to its memories with
-// what is on its way by now, and that a turn then lists what a scan does.
+// what is on its way by now, and none of its shards too large, and that a turn then
+// lists what a scan does and reads what a warm one may.
 func (e *Environment) WantRight() {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), restWithin)
@@ -164,14 +214,27 @@ func (e *Environment) wantRight(ctx context.Context, tenant hippo.TenantID) {
 		e.must(err)
 		known, err := functions.Turn(ctx, turnRequest(tenant)) // which asks for what is missing
 		e.must(err)
-		if check.Equal && known.Ledger.Index != turnreader.Scan {
+		meta := e.index(tenant).Meta
+		if check.Equal && check.Counts[hippo.Oversize] == 0 && meta.Next.IsZero() && known.Ledger.Index == turnreader.Warm {
 			e.wantList(ctx, tenant, known)
+			e.wantCheap(tenant, known, meta.Current.Shards)
 			return
 		}
 		if round == patience || check.Counts[hippo.Absent] == 0 && !check.Equal && round > 20 {
 			e.Fatalf("seed %d: %s is not right: %v %.20v", e.Seed, tenant, check.Counts, check.Findings)
 		}
 		e.must(e.pause(ctx, time.Second))
+	}
+}
+
+// wantCheap demands that a warm turn of which nothing changed read meta alone,
+// once for each query.
+func (e *Environment) wantCheap(tenant hippo.TenantID, turn turnreader.Turn, shards int) {
+	e.Helper()
+	for _, read := range turn.Ledger.Reads {
+		if want := (shards + 28) / 29; read.Query == "ReadIndexSince" && read.Documents > want {
+			e.Errorf("seed %d: %s: a warm turn read %d documents of an index of %d shards, want %d", e.Seed, tenant, read.Documents, shards, want)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/fixture"
@@ -50,8 +49,8 @@ func (w *World) sameAsScan(what string, got []hippo.Item) error {
 	if err != nil {
 		return err
 	}
-	if diff := cmp.Diff(w.layout.Naming.Items(scan), got, cmpopts.EquateEmpty()); diff != "" {
-		return fmt.Errorf("%s differs from the scan (-scan +turn):\n%s", what, diff)
+	if want := w.layout.Naming.Items(scan); !slices.Equal(want, got) {
+		return fmt.Errorf("%s differs from the scan (-scan +turn):\n%s", what, cmp.Diff(want, got))
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/repairmsg"
 )
 
@@ -134,7 +135,7 @@ func (s *script) step() {
 		s.Send(repairmsg.Message{Tenant: tenant, Cause: oneOf(s, []repairmsg.Cause{
 			repairmsg.Nightly, repairmsg.NoIndex, repairmsg.LostShard, repairmsg.FullShard,
 		}, "cause")})
-	case choice < 91 && s.kind.hands:
+	case choice < 92 && s.kind.hands:
 		s.must(s.DeleteIndexDocument(s.pick(64, "document")))
 	case choice < 94 && s.kind.faulty:
 		s.Replace(s.pick(len(s.processes), "process"), s.program())
@@ -149,14 +150,26 @@ func (s *script) step() {
 // importMany writes some hundred memories with the longest names there are and
 // delivers much of what is waiting.
 func (s *script) importMany() {
-	for range 700 {
+	for range 250 {
+		s.must(s.Save(longName(s.imported), 0))
 		s.imported++
-		s.must(s.Save(fmt.Sprintf("pages/%06d%s", s.imported, strings.Repeat("x", 1090)), 0))
 	}
 	s.settle()
 	for n := s.pick(len(s.waiting), "deliveries"); n > 0; n-- {
 		s.Deliver(0, n%len(s.processes))
 	}
+}
+
+// long are names of memories that meet in two shards of every eight, so that some
+// hundred of them make an index grow, and some more are refused by it.
+var long []string
+
+// longName is the i-th of them.
+func longName(i int) string {
+	if i >= len(long) {
+		long = fixture.LongNames(2*i+1000, 4)
+	}
+	return long[i]
 }
 
 func (s *script) fault() Fault {
@@ -307,7 +320,11 @@ func history(t *testing.T, k kind) func(*rapid.T) {
 			for i := range rapid.IntRange(0, 20).Draw(rt, "memories") {
 				s.must(s.Save(fmt.Sprintf("pages/%02d", i), 0))
 			}
-			for range rapid.IntRange(0, 150).Draw(rt, "steps") {
+			if s.pick(4, "index") > 0 { // there is one already
+				s.Send(repairmsg.Message{Tenant: tenant, Cause: repairmsg.NoIndex})
+				s.must(s.Drain())
+			}
+			for range s.pick(151, "steps") {
 				s.step()
 			}
 			s.end()

@@ -153,13 +153,12 @@ func countTenant(ctx context.Context, store hippo.Store, tenant hippo.TenantID) 
 	if counts.Memories, err = store.CountMemories(ctx, tenant); err != nil {
 		return counts, err
 	}
-	for after := hippo.ThreadID(""); ; {
-		threads, err := store.Threads(ctx, tenant, after, page)
+	for from := (hippo.Cursor{}); ; {
+		threads, next, err := store.Threads(ctx, tenant, from, page)
 		if err != nil {
 			return counts, err
 		}
 		for _, thread := range threads {
-			after = thread
 			t := threadCounts{Thread: thread}
 			if t.Messages, err = store.CountMessages(ctx, tenant, thread); err != nil {
 				return counts, err
@@ -169,9 +168,10 @@ func countTenant(ctx context.Context, store hippo.Store, tenant hippo.TenantID) 
 			}
 			counts.Threads = append(counts.Threads, t)
 		}
-		if len(threads) < page {
+		if next.IsZero() {
 			return counts, nil
 		}
+		from = next
 	}
 }
 

@@ -14,38 +14,63 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/emulator/emulatortest"
 	"github.com/hippofire/hippofire/reconcile"
 	"github.com/hippofire/hippofire/repair"
 	"github.com/hippofire/hippofire/repairmsg"
 	"github.com/hippofire/hippofire/store/embedded"
+	"github.com/hippofire/hippofire/store/firestoredb"
 )
 
-// broken is a folder with an index that somebody breaks by hand.
+// handStore is a store in which somebody can write what he likes.
+type handStore interface {
+	hippo.Store
+	Document(ctx context.Context, path string) (map[string]any, bool, error)
+	PutDocument(ctx context.Context, path string, fields map[string]any) error
+	DeleteDocument(ctx context.Context, path string) error
+}
+
+// broken is an index that somebody breaks by hand.
 type broken struct {
 	*testing.T
-	dir   string
-	store *embedded.Store
-	paths hippo.Paths
-	gen   hippo.Generation
+	store  handStore
+	tenant hippo.TenantID
+	paths  hippo.Paths
+	gen    hippo.Generation
 }
 
 const brokenTenant = "acme"
 
-// newBroken fills a folder with 40 memories and their index.
-func newBroken(t *testing.T) *broken {
-	b := &broken{T: t, dir: filepath.Join(t.TempDir(), "data"), paths: hippo.DefaultPaths()}
-	b.open()
+// newBroken fills a tenant with 40 memories and their index.
+func newBroken(t *testing.T, store handStore, tenant hippo.TenantID) *broken {
+	b := &broken{T: t, store: store, tenant: tenant, paths: hippo.DefaultPaths()}
 	for i := range 40 {
 		name := fmt.Sprintf("pages/%02d", i)
-		b.must(b.store.SaveMemory(t.Context(), brokenTenant, hippo.Memory{ID: b.id(name), Name: name}))
+		b.must(b.store.SaveMemory(t.Context(), tenant, hippo.Memory{ID: b.id(name), Name: name}))
 	}
 	nobody := repairmsg.Nobody{}
 	r := repair.New(b.store, hippo.Base64URL, reconcile.New(b.store, hippo.Base64URL, repairmsg.NewAsker(nobody, nil)), nobody, slog.New(slog.DiscardHandler), repair.Options{})
-	b.must(r.Handle(t.Context(), repairmsg.Message{Tenant: brokenTenant, Cause: repairmsg.NoIndex}))
-	meta, err := b.store.Meta(t.Context(), brokenTenant)
+	b.must(r.Handle(t.Context(), repairmsg.Message{Tenant: tenant, Cause: repairmsg.NoIndex}))
+	meta, err := b.store.Meta(t.Context(), tenant)
 	b.must(err)
 	b.gen = meta.Current
 	return b
+}
+
+// folder is a fresh folder with an embedded store.
+func folder(t *testing.T) (string, *embedded.Store) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	return dir, openFolder(t, dir)
+}
+
+func openFolder(t *testing.T, dir string) *embedded.Store {
+	t.Helper()
+	store, err := embedded.Open(dir, hippo.DefaultLayout(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
 }
 
 func (b *broken) must(err error) {
@@ -55,19 +80,13 @@ func (b *broken) must(err error) {
 	}
 }
 
-func (b *broken) open() {
-	var err error
-	b.store, err = embedded.Open(b.dir, hippo.DefaultLayout(), nil)
-	b.must(err)
-}
-
 func (b *broken) id(name string) hippo.MemoryID {
 	id, err := hippo.Base64URL.ID(name)
 	b.must(err)
 	return id
 }
 
-func (b *broken) indexPath(id string) string { return hippo.Fill(b.paths.Index, brokenTenant, id) }
+func (b *broken) indexPath(id string) string { return hippo.Fill(b.paths.Index, string(b.tenant), id) }
 
 // home is the shard of a memory, and other one that is not.
 func (b *broken) home(name string) string { return b.gen.ShardOf(b.id(name)).String() }
@@ -111,6 +130,25 @@ func (b *broken) inHome(name string) int {
 		}
 	}
 	return n
+}
+
+// inShards counts what is wrong where meta says that there are so many shards.
+func (b *broken) inShards(shards int) counts {
+	c := counts{}
+	if more := shards - b.gen.Shards; more > 0 {
+		c[hippo.Absent] = more
+	}
+	for i := range 40 {
+		id := b.id(fmt.Sprintf("pages/%02d", i))
+		stands, sought := b.gen.ShardOf(id).N, hippo.Generation{Shards: shards}.ShardOf(id).N
+		switch {
+		case stands >= shards:
+			c[hippo.Missing]++
+		case stands != sought:
+			c[hippo.Misplaced]++
+		}
+	}
+	return c
 }
 
 type counts = map[hippo.FindingType]int
@@ -161,8 +199,10 @@ var handBreaks = []struct {
 		func(*broken) counts { return counts{hippo.Absent: 1} }},
 	{"meta that names another generation", func(b *broken) { b.edit("meta", func(f map[string]any) { f["gen"] = "nonesuch" }) },
 		func(b *broken) counts { return counts{hippo.Absent: b.gen.Shards} }},
-	{"meta of more shards", func(b *broken) { b.edit("meta", func(f map[string]any) { f["shards"] = int64(b.gen.Shards + 1) }) }, nil},
-	{"meta of fewer shards", func(b *broken) { b.edit("meta", func(f map[string]any) { f["shards"] = int64(b.gen.Shards - 1) }) }, nil},
+	{"meta of more shards", func(b *broken) { b.edit("meta", func(f map[string]any) { f["shards"] = int64(b.gen.Shards + 1) }) },
+		func(b *broken) counts { return b.inShards(b.gen.Shards + 1) }},
+	{"meta of fewer shards", func(b *broken) { b.edit("meta", func(f map[string]any) { f["shards"] = int64(b.gen.Shards - 1) }) },
+		func(b *broken) counts { return b.inShards(b.gen.Shards - 1) }},
 	{"meta of shards without end", func(b *broken) { b.edit("meta", func(f map[string]any) { f["shards"] = int64(1) << 60 }) },
 		func(*broken) counts { return counts{hippo.Absent: 1} }},
 	{"meta that is empty", func(b *broken) { b.must(b.store.PutDocument(b.Context(), b.indexPath("meta"), map[string]any{})) },
@@ -177,62 +217,113 @@ var handBreaks = []struct {
 	}, func(*broken) counts { return counts{hippo.Missing: 1} }},
 	{"a shard that is too large", func(b *broken) {
 		b.edit(b.gen.ShardIDs()[0].String(), func(f map[string]any) {
-			for i := range 500 {
-				f["e"].(map[string]any)[fmt.Sprintf("%01400d", i)] = int64(1)
+			for i := range tooMany {
+				f["e"].(map[string]any)[string(longGhost(i))] = int64(1)
 			}
 		})
-	}, nil},
+	}, func(b *broken) counts {
+		c := counts{hippo.Oversize: 1}
+		for i := range tooMany {
+			if b.gen.ShardOf(longGhost(i)).N == 0 {
+				c[hippo.Orphan]++
+			} else {
+				c[hippo.Misplaced]++
+			}
+		}
+		return c
+	}},
 }
+
+// tooMany are more of the longest ids than half a shard holds.
+const tooMany = 400
+
+// longGhost is such an id, which stands for no name.
+func longGhost(i int) hippo.MemoryID { return hippo.MemoryID(fmt.Sprintf("%01400d", i)) }
 
 func TestAnIndexBrokenByHandIsFoundAndMended(t *testing.T) {
 	for _, c := range handBreaks {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBroken(t)
+			dir, store := folder(t)
+			b := newBroken(t, store, brokenTenant)
 			c.do(b)
-			var want counts
-			if c.found != nil {
-				want = c.found(b)
-			}
-			b.must(b.store.Close())
-			command := newCommand(t)
-			check := func(wantCode int) repair.Check {
-				t.Helper()
-				code, out, errs := command.run("check", "--data", b.dir, "--json")
-				var checks []repair.Check
-				if err := json.Unmarshal([]byte(out), &checks); err != nil || len(checks) != 1 || code != wantCode {
-					t.Fatalf("check: exit code %d, want %d; %v\n%s%s", code, wantCode, err, out, errs)
-				}
-				return checks[0]
-			}
-			found := check(1)
-			if diff := cmp.Diff(want, found.Counts); want != nil && diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-			if len(found.Findings) == 0 {
-				t.Error("the check lists no finding")
-			}
-			command.ok("repair", "--data", b.dir)
-			if mended := check(0); len(mended.Counts) > 0 {
-				t.Errorf("after the repair there is still %v", mended.Counts)
-			}
-			report := command.ok("check", "--data", b.dir, "--report")
-			if !strings.Contains(report, brokenTenant) || !strings.Contains(report, string(repairmsg.Operator)) {
-				t.Errorf("the report says %q", report)
-			}
+			want := c.found(b)
+			b.must(store.Close())
+			foundAndMended(newCommand(t), []string{"--data", dir}, map[hippo.TenantID]counts{brokenTenant: want})
 		})
 	}
 }
 
+func TestAnIndexBrokenByHandIsFoundAndMendedOnTheEmulator(t *testing.T) {
+	host := emulatortest.Firestore(t)
+	project := fmt.Sprintf("broken-%d", time.Now().UnixNano())
+	store, err := firestoredb.Open(t.Context(), firestoredb.Config{ProjectID: project, EmulatorHost: host}, hippo.DefaultLayout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	want := map[hippo.TenantID]counts{}
+	for i, c := range handBreaks { // a tenant for each
+		b := newBroken(t, store, hippo.TenantID(fmt.Sprintf("%02d %s", i, c.name)))
+		c.do(b)
+		want[b.tenant] = c.found(b)
+	}
+	foundAndMended(newCommand(t), []string{"--project", project, "--firestore", host}, want)
+}
+
+// foundAndMended demands that the check finds what is wrong with each tenant, that
+// one repair mends it, and that the report of it tells of the same documents.
+func foundAndMended(command *command, target []string, want map[hippo.TenantID]counts) {
+	t := command.t
+	t.Helper()
+	check := func(wantCode int) map[hippo.TenantID]counts {
+		t.Helper()
+		code, out, errs := command.run(append([]string{"check", "--json"}, target...)...)
+		var checks []repair.Check
+		if err := json.Unmarshal([]byte(out), &checks); err != nil || code != wantCode {
+			t.Fatalf("check: exit code %d, want %d; %v\n%s%s", code, wantCode, err, out, errs)
+		}
+		found := map[hippo.TenantID]counts{}
+		for _, c := range checks {
+			found[c.Tenant] = c.Counts
+			if len(c.Findings) == 0 && len(c.Counts) > 0 {
+				t.Errorf("%s: the check lists no finding", c.Tenant)
+			}
+		}
+		return found
+	}
+	found := check(1)
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	command.ok(append([]string{"repair"}, target...)...)
+	for tenant, left := range check(0) {
+		if len(left) > 0 {
+			t.Errorf("%s: after the repair there is still %v", tenant, left)
+		}
+	}
+	var reports []hippo.Report
+	if err := json.Unmarshal([]byte(command.ok(append([]string{"check", "--report", "--json"}, target...)...)), &reports); err != nil || len(reports) != len(want) {
+		t.Fatalf("%d reports, %v", len(reports), err)
+	}
+	for _, r := range reports {
+		found := found[r.Tenant]
+		if r.Cause != string(repairmsg.Operator) || r.Findings[hippo.Absent] != found[hippo.Absent] || r.Findings[hippo.Oversize] != found[hippo.Oversize] {
+			t.Errorf("the report says %+v, the check found %v", r, found)
+		}
+	}
+}
+
 func TestTheReportOfTheLastRepairIsPrinted(t *testing.T) {
-	b := newBroken(t)
+	dir, store := folder(t)
+	b := newBroken(t, store, brokenTenant)
 	b.dropEntry(b.home("pages/07"), "pages/07")
 	b.setEntry(b.home("pages/ghost"), b.id("pages/ghost"), int64(1))
-	b.must(b.store.Close())
+	b.must(store.Close())
 	command := newCommand(t)
-	command.ok("repair", "--data", b.dir)
+	command.ok("repair", "--data", dir)
 	var reports []hippo.Report
-	if err := json.Unmarshal([]byte(command.ok("check", "--data", b.dir, "--report", "--json")), &reports); err != nil || len(reports) != 1 {
+	if err := json.Unmarshal([]byte(command.ok("check", "--data", dir, "--report", "--json")), &reports); err != nil || len(reports) != 1 {
 		t.Fatalf("%v, %v", reports, err)
 	}
 	r := reports[0]
@@ -242,7 +333,7 @@ func TestTheReportOfTheLastRepairIsPrinted(t *testing.T) {
 	if age := time.Since(r.FinishedAt.Time()); age < -time.Hour || age > time.Hour {
 		t.Errorf("the report is of %v", r.FinishedAt.Time())
 	}
-	text := command.ok("check", "--data", b.dir, "--report")
+	text := command.ok("check", "--data", dir, "--report")
 	for _, part := range []string{"acme", "repaired", "40 memories", "1 missing", "1 orphan", "reads", "writes"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the report does not say %q:\n%s", part, text)
@@ -251,21 +342,22 @@ func TestTheReportOfTheLastRepairIsPrinted(t *testing.T) {
 }
 
 func TestANewerIndexIsLeftAloneAndSaidSo(t *testing.T) {
-	b := newBroken(t)
+	dir, store := folder(t)
+	b := newBroken(t, store, brokenTenant)
 	b.edit("meta", func(f map[string]any) { f["version"] = int64(hippo.IndexVersion + 1) })
 	before, _, err := b.store.Document(context.Background(), b.indexPath("meta"))
 	b.must(err)
-	b.must(b.store.Close())
+	b.must(store.Close())
 	command := newCommand(t)
-	if code, _, errs := command.run("repair", "--data", b.dir); code != 2 || !strings.Contains(errs, "newer version") {
+	if code, _, errs := command.run("repair", "--data", dir); code != 2 || !strings.Contains(errs, "newer version") {
 		t.Errorf("repair: exit code %d, %q", code, errs)
 	}
-	if code, _, errs := command.run("check", "--data", b.dir); code != 2 || !strings.Contains(errs, "newer version") {
+	if code, _, errs := command.run("check", "--data", dir); code != 2 || !strings.Contains(errs, "newer version") {
 		t.Errorf("check: exit code %d, %q", code, errs)
 	}
-	b.open()
-	defer b.store.Close()
-	after, _, err := b.store.Document(context.Background(), b.indexPath("meta"))
+	store = openFolder(t, dir)
+	defer store.Close()
+	after, _, err := store.Document(context.Background(), b.indexPath("meta"))
 	b.must(err)
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("meta was changed: %s", diff)

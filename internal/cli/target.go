@@ -155,11 +155,12 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 func allTenants(ctx context.Context, store hippo.Store) ([]hippo.TenantID, error) {
 	const page = 300
 	var all []hippo.TenantID
-	for after := hippo.TenantID(""); ; after = all[len(all)-1] {
-		tenants, err := store.Tenants(ctx, after, page)
+	for from := (hippo.Cursor{}); ; {
+		tenants, next, err := store.Tenants(ctx, from, page)
 		all = append(all, tenants...)
-		if err != nil || len(tenants) < page {
+		if err != nil || next.IsZero() {
 			return all, err
 		}
+		from = next
 	}
 }

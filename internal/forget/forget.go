@@ -110,19 +110,19 @@ func unpoint(ctx context.Context, store hippo.Store, tenant hippo.TenantID, thre
 }
 
 func eachThread(ctx context.Context, store hippo.Store, tenant hippo.TenantID, do func(hippo.ThreadID) error) error {
-	for after := hippo.ThreadID(""); ; {
-		threads, err := store.Threads(ctx, tenant, after, page)
+	for from := (hippo.Cursor{}); ; {
+		threads, next, err := store.Threads(ctx, tenant, from, page)
 		if err != nil {
 			return err
 		}
 		for _, thread := range threads {
-			after = thread
 			if err := do(thread); err != nil {
 				return err
 			}
 		}
-		if len(threads) < page {
+		if next.IsZero() {
 			return nil
 		}
+		from = next
 	}
 }

@@ -87,7 +87,7 @@ func TestATenantOfAnIDThatNoneMayHaveIsNotListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.Tenants(t.Context(), "", 9)
+	got, _, err := s.Tenants(t.Context(), hippo.Cursor{}, 9)
 	if diff := cmp.Diff([]hippo.TenantID{"ann", "di"}, got); err != nil || diff != "" {
 		t.Errorf("tenants, error %v (-want +got):\n%s", err, diff)
 	}

@@ -8,24 +8,27 @@ import (
 )
 
 // Tenants implements hippo.Store.
-func (s *Store) Tenants(ctx context.Context, after hippo.TenantID, limit int) ([]hippo.TenantID, error) {
-	return list[hippo.TenantID](ctx, s, "Tenants", &s.tenants, "", string(after), limit)
+func (s *Store) Tenants(ctx context.Context, from hippo.Cursor, limit int) ([]hippo.TenantID, hippo.Cursor, error) {
+	return list[hippo.TenantID](ctx, s, "Tenants", &s.tenants, "", from, limit)
 }
 
 // Threads implements hippo.Store.
-func (s *Store) Threads(ctx context.Context, tenant hippo.TenantID, after hippo.ThreadID, limit int) ([]hippo.ThreadID, error) {
-	return list[hippo.ThreadID](ctx, s, "Threads", &s.threads, string(tenant)+"/", string(after), limit)
+func (s *Store) Threads(ctx context.Context, tenant hippo.TenantID, from hippo.Cursor, limit int) ([]hippo.ThreadID, hippo.Cursor, error) {
+	return list[hippo.ThreadID](ctx, s, "Threads", &s.threads, string(tenant)+"/", from, limit)
 }
 
-func list[ID ~string](ctx context.Context, s *Store, method string, of *owners, prefix, after string, limit int) (ids []ID, err error) {
+func list[ID ~string](ctx context.Context, s *Store, method string, of *owners, prefix string, from hippo.Cursor, limit int) (ids []ID, next hippo.Cursor, err error) {
 	err = s.view(ctx, method, func(r *reader) error {
-		for _, id := range of.list(prefix, after, limit) {
+		for _, id := range of.list(prefix, from.After, limit) {
 			ids = append(ids, ID(id))
 		}
 		r.returned(len(ids), 0)
 		return nil
 	})
-	return ids, err
+	if len(ids) == limit {
+		next.After = string(ids[limit-1])
+	}
+	return ids, next, err
 }
 
 // SaveReport implements hippo.Store.

@@ -34,21 +34,21 @@ func (s *Store) around(ctx context.Context, method string, call func() error) er
 }
 
 // Tenants is hippo.Store's.
-func (s *Store) Tenants(ctx context.Context, after hippo.TenantID, limit int) (v []hippo.TenantID, err error) {
+func (s *Store) Tenants(ctx context.Context, from hippo.Cursor, limit int) (v []hippo.TenantID, next hippo.Cursor, err error) {
 	err = s.around(ctx, "Tenants", func() (err error) {
-		v, err = s.Inner.Tenants(ctx, after, limit)
+		v, next, err = s.Inner.Tenants(ctx, from, limit)
 		return err
 	})
-	return v, err
+	return v, next, err
 }
 
 // Threads is hippo.Store's.
-func (s *Store) Threads(ctx context.Context, tenant hippo.TenantID, after hippo.ThreadID, limit int) (v []hippo.ThreadID, err error) {
+func (s *Store) Threads(ctx context.Context, tenant hippo.TenantID, from hippo.Cursor, limit int) (v []hippo.ThreadID, next hippo.Cursor, err error) {
 	err = s.around(ctx, "Threads", func() (err error) {
-		v, err = s.Inner.Threads(ctx, tenant, after, limit)
+		v, next, err = s.Inner.Threads(ctx, tenant, from, limit)
 		return err
 	})
-	return v, err
+	return v, next, err
 }
 
 // SaveReport is hippo.Store's.

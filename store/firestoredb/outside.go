@@ -20,6 +20,15 @@ func (s *Store) PutDocument(ctx context.Context, path string, f schema.Fields) e
 	return err
 }
 
+// Document reads a document in the same way, and says whether it is there.
+func (s *Store) Document(ctx context.Context, path string) (f schema.Fields, ok bool, err error) {
+	d, err := s.getOne(ctx, "Document", s.root+path)
+	if err != nil || d == nil {
+		return nil, false, err
+	}
+	return decode(d.Fields), true, nil
+}
+
 // DeleteDocument deletes a document in the same way; one that does not exist is
 // no error.
 func (s *Store) DeleteDocument(ctx context.Context, path string) error {

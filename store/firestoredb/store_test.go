@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -126,8 +127,8 @@ func TestMeterSaysWhatTheWireSays(t *testing.T) {
 		{"CountEpisodes", func(ctx context.Context) error { return err1(s.CountEpisodes(ctx, tenant, thread)) }},
 		{"SaveReport", func(ctx context.Context) error { return s.SaveReport(ctx, hippo.Report{Tenant: tenant}) }},
 		{"Report", func(ctx context.Context) error { return err1(s.Report(ctx, tenant)) }},
-		{"Tenants", func(ctx context.Context) error { return err1(s.Tenants(ctx, "", 10)) }},
-		{"Threads", func(ctx context.Context) error { return err1(s.Threads(ctx, tenant, "", 10)) }},
+		{"Tenants", func(ctx context.Context) error { _, _, err := s.Tenants(ctx, hippo.Cursor{}, 10); return err }},
+		{"Threads", func(ctx context.Context) error { _, _, err := s.Threads(ctx, tenant, hippo.Cursor{}, 10); return err }},
 		{"DeleteMemory", func(ctx context.Context) error { return s.DeleteMemory(ctx, tenant, "a") }},
 	} {
 		var meter hippo.Meter
@@ -395,5 +396,44 @@ func TestRecorderSeesQueriesAndCounts(t *testing.T) {
 	queries := recorder.Queries()
 	if len(queries) != 2 || queries[0].OrderBy[0].Direction != pb.StructuredQuery_DESCENDING || queries[1].From[0].CollectionId != "messages" {
 		t.Errorf("recorded %v", queries)
+	}
+}
+
+func TestALongListOfTenantsIsReadOnceByItsCursor(t *testing.T) {
+	s := open(t, layout).store
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const tenants, page = 25, 10
+	for i := range tenants {
+		must(s.SaveMemory(t.Context(), hippo.TenantID(fmt.Sprintf("t%02d", i)), hippo.Memory{ID: "a"}))
+	}
+	var meter hippo.Meter
+	ctx := hippo.WithMeter(t.Context(), &meter)
+	var all []hippo.TenantID
+	var places []hippo.Cursor
+	for from := (hippo.Cursor{}); len(places) == 0 || !from.IsZero(); {
+		some, next, err := s.Tenants(ctx, from, page)
+		must(err)
+		all = append(all, some...)
+		places = append(places, next)
+		from = next
+	}
+	if len(all) != tenants || !slices.IsSorted(all) || len(places) != 3 {
+		t.Errorf("%d pages of tenants: %v", len(places), all)
+	}
+	if read := meter.Total().Documents; read != tenants {
+		t.Errorf("listing %d tenants by pages of %d read %d documents", tenants, page, read)
+	}
+	// The place is kept where the token is refused, or there is none.
+	for _, token := range []string{"AAAA", ""} {
+		some, next, err := s.Tenants(t.Context(), hippo.Cursor{After: places[0].After, Token: token}, page)
+		must(err)
+		if diff := cmp.Diff(all[page:2*page], some); diff != "" || next.After != string(all[2*page-1]) || next.Token == "" {
+			t.Errorf("token %q: next %+v (-want +got):\n%s", token, next, diff)
+		}
 	}
 }

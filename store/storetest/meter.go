@@ -261,7 +261,7 @@ func meterPasses(f *fixture) {
 
 func meterTenants(f *fixture) {
 	type ctx = context.Context
-	threads := func(c ctx) error { _, err := f.store.Threads(c, f.tenant, "", 9); return err }
+	threads := func(c ctx) error { _, _, err := f.store.Threads(c, f.tenant, hippo.Cursor{}, 9); return err }
 	f.writes("SaveReport", 1, func(c ctx) error { return f.store.SaveReport(c, hippo.Report{Tenant: f.tenant}) })
 	path := hippo.Fill(f.layout.Paths.Report, string(f.tenant), schema.ReportID)
 	f.costs("Report", hippo.Reads{Documents: 1, Bytes: f.size(path)}, func(c ctx) error { _, err := f.store.Report(c, f.tenant); return err })

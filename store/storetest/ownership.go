@@ -58,7 +58,7 @@ func survey(f *fixture, gen hippo.Generation) (e everything) {
 	errs[3] = err
 	e.Meta, e.Shards = index.Meta, index.Shards
 	e.Since = f.since(gen, make([]int64, gen.Shards)).Shards
-	e.Threads, errs[4] = f.store.Threads(f.ctx, f.tenant, "", 9)
+	e.Threads, _, errs[4] = f.store.Threads(f.ctx, f.tenant, hippo.Cursor{}, 9)
 	e.Messages, errs[5] = f.store.RecentMessages(f.ctx, f.tenant, f.thread, 9)
 	e.Termed, errs[6] = f.store.MessagesWithTerm(f.ctx, f.tenant, f.thread, "term", at(9, ""), 9)
 	e.Episodes, errs[7] = f.store.EpisodesBefore(f.ctx, f.tenant, f.thread, at(9, ""), 9)
@@ -155,8 +155,8 @@ func everyMethod(s hippo.Store, t hippo.TenantID, th hippo.ThreadID, gen hippo.G
 	targets := gen.Place([]hippo.MemoryID{"m"})
 	stretch := hippo.Stretch{From: at(1, "a"), To: at(2, "b")}
 	return map[string]func(ctx) error{
-		"Tenants":      func(c ctx) error { _, err := s.Tenants(c, "", 1); return err },
-		"Threads":      func(c ctx) error { _, err := s.Threads(c, t, "", 1); return err },
+		"Tenants":      func(c ctx) error { _, _, err := s.Tenants(c, hippo.Cursor{}, 1); return err },
+		"Threads":      func(c ctx) error { _, _, err := s.Threads(c, t, hippo.Cursor{}, 1); return err },
 		"SaveReport":   func(c ctx) error { return s.SaveReport(c, hippo.Report{Tenant: t}) },
 		"DeleteThread": func(c ctx) error { _, err := s.DeleteThread(c, t, th, 1); return err },
 		"DeleteTenant": func(c ctx) error { _, err := s.DeleteTenant(c, t, 1); return err },

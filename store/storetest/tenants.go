@@ -26,7 +26,13 @@ func root(template, placeholder string, values ...string) string {
 // tenantsBehind lists tenants whose ids begin with f's.
 func (f *fixture) tenantsBehind(after hippo.TenantID, limit int) []hippo.TenantID {
 	f.Helper()
-	found, err := f.store.Tenants(f.ctx, after, limit)
+	ours, _ := f.tenantsFrom(hippo.Cursor{After: string(after)}, limit)
+	return ours
+}
+
+func (f *fixture) tenantsFrom(from hippo.Cursor, limit int) ([]hippo.TenantID, hippo.Cursor) {
+	f.Helper()
+	found, next, err := f.store.Tenants(f.ctx, from, limit)
 	f.ok(err)
 	if len(found) > limit {
 		f.Fatalf("%d tenants, want at most %d", len(found), limit)
@@ -37,7 +43,7 @@ func (f *fixture) tenantsBehind(after hippo.TenantID, limit int) []hippo.TenantI
 			ours = append(ours, t)
 		}
 	}
-	return ours
+	return ours, next
 }
 
 func tenantsListed(f *fixture) {
@@ -64,17 +70,27 @@ func tenantsPaged(f *fixture) {
 		f.put(hippo.Fill(f.layout.Paths.Memory, string(want[i]), "m"), map[string]any{"a": int64(1)})
 		f.put(hippo.Fill(f.layout.Paths.Report, string(want[i]), schema.ReportID), map[string]any{"a": int64(1)})
 	}
-	same(f, "first page", f.tenantsBehind(f.tenant, 2), want[:2])
-	same(f, "second page", f.tenantsBehind(want[1], 2), want[2:4])
-	same(f, "last page", f.tenantsBehind(want[3], 2), want[4:])
+	next := hippo.Cursor{After: string(f.tenant)}
+	for from := 0; from < len(want); from += 2 {
+		var got []hippo.TenantID
+		got, next = f.tenantsFrom(next, 2)
+		same(f, fmt.Sprintf("page from tenant %d", from), got, want[from:min(from+2, len(want))])
+	}
+	same(f, "behind an id", f.tenantsBehind(want[1], 2), want[2:4])
 	same(f, "behind one that does not exist", f.tenantsBehind(f.tenant+"-B", 2), want[3:])
 }
 
 func (f *fixture) threads(after hippo.ThreadID, limit int) []hippo.ThreadID {
 	f.Helper()
-	found, err := f.store.Threads(f.ctx, f.tenant, after, limit)
-	f.ok(err)
+	found, _ := f.threadsFrom(hippo.Cursor{After: string(after)}, limit)
 	return found
+}
+
+func (f *fixture) threadsFrom(from hippo.Cursor, limit int) ([]hippo.ThreadID, hippo.Cursor) {
+	f.Helper()
+	found, next, err := f.store.Threads(f.ctx, f.tenant, from, limit)
+	f.ok(err)
+	return found, next
 }
 
 func threadsListed(f *fixture) {
@@ -103,9 +119,18 @@ func threadsPaged(f *fixture) {
 		f.put(hippo.Fill(f.layout.Paths.Message, string(f.other().tenant), "other", "m"), map[string]any{"a": int64(1)})
 	}
 	same(f, "all", f.threads("", 10), want)
-	same(f, "first page", f.threads("", 2), want[:2])
-	same(f, "second page", f.threads("9", 2), want[2:4])
-	same(f, "last page", f.threads("a", 2), want[4:])
+	var got []hippo.ThreadID
+	pages := 0
+	for next := (hippo.Cursor{}); pages == 0 || !next.IsZero(); pages++ {
+		var page []hippo.ThreadID
+		page, next = f.threadsFrom(next, 2)
+		got = append(got, page...)
+		if len(page) > 2 || pages > len(want) {
+			f.Fatalf("page %d has %v", pages, page)
+		}
+	}
+	same(f, "page by page", got, want)
+	same(f, "behind an id", f.threads("9", 2), want[2:4])
 	same(f, "behind the end", f.threads("é", 2), nil)
 }
 
