@@ -60,11 +60,17 @@ func (x *Index) Known(ctx context.Context, tenant hippo.TenantID) (*Known, Sourc
 	return r.known, r.source, err
 }
 
+// read brings what is held up to date, or reads the whole. Only what may pass fails
+// it at once: a warm read that the store refuses, as Firestore does while it has not
+// made the index that the query needs, says nothing about the cold one.
 func (x *Index) read(ctx context.Context, tenant hippo.TenantID) (*Known, Source, error) {
 	if held := x.cache.get(tenant); held != nil {
 		known, err := x.warm(ctx, tenant, held)
-		if known != nil || err != nil {
+		if known != nil || hippo.IsKind(err, hippo.Unavailable) {
 			return known, Warm, err
+		}
+		if err != nil {
+			x.log.WarnContext(ctx, "list read cold", "tenant", tenant, "error", err)
 		}
 	}
 	return x.cold(ctx, tenant)

@@ -305,6 +305,26 @@ func TestLedgerIsWhatWentOverTheWire(t *testing.T) {
 	}
 }
 
+func TestWarmReadThatTheStoreRefusesIsReadCold(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newReader(f)
+	f.EmptyIndex()
+	r.indexed("pages/a")
+	r.turn()
+	r.indexed("pages/b")
+	for _, kind := range []hippo.ErrorKind{hippo.Internal, hippo.Invalid} {
+		f.Fault.Before = f.FailAll("ReadIndexSince", hippo.Errorf(kind, "", "the query requires an index"))
+		turn := r.turn()
+		if got := listed(turn); turn.Ledger.Index != turnreader.Cold || !slices.Equal(got, r.scanned()) {
+			t.Errorf("%s: %v from %s", kind, got, turn.Ledger.Index)
+		}
+	}
+	f.Fault.Before = f.FailAll("ReadIndexSince", hippo.Errorf(hippo.Unavailable, "", "down"))
+	if _, source, err := r.index.Known(t.Context(), fixture.Tenant); !hippo.IsKind(err, hippo.Unavailable) || source != turnreader.Warm {
+		t.Errorf("a store that is down was asked again: %s, %v", source, err)
+	}
+}
+
 func TestShardThenMetaDeletedByHandLeaveTurnsRight(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		gen := f.EmptyIndex()

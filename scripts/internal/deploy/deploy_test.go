@@ -108,8 +108,8 @@ func TestAFirstDeploymentMakesEverythingAndASecondChangesNothing(t *testing.T) {
 	p.must(err)
 	steps, err := plan(s, "source")
 	p.must(err)
-	if first.made != len(steps)-1 || first.was != 1 { // the database was there
-		t.Errorf("%d made and %d there, want %d and 1\n%s", first.made, first.was, len(steps)-1, &p.out)
+	if first.made != len(steps)-2 || first.was != 2 { // the database was there, and the indexes were built by the end
+		t.Errorf("%d made and %d there, want %d and 2\n%s", first.made, first.was, len(steps)-2, &p.out)
 	}
 	w := p.world
 	list, err := deployed()
@@ -128,6 +128,30 @@ func TestAFirstDeploymentMakesEverythingAndASecondChangesNothing(t *testing.T) {
 	}
 	if len(p.paused) > 0 {
 		t.Errorf("it waited %v where nothing was refused", p.paused)
+	}
+}
+
+func TestDeploymentEndsWhenItsIndexesAreBuilt(t *testing.T) {
+	p := newProject(t)
+	p.world.Building = 3
+	_, err := p.deploy(settings(t, nil))
+	p.must(err)
+	if want := []time.Duration{askAgain, askAgain, askAgain}; !slices.Equal(p.paused, want) {
+		t.Errorf("it waited %v, want %v", p.paused, want)
+	}
+	for _, c := range p.world.Composite {
+		if c["state"] != "READY" {
+			t.Errorf("it ended while an index was %s", c["state"])
+		}
+	}
+	p.world.Composite[0]["state"] = "CREATING"
+	p.world.Building = 1_000
+	if _, err := p.deploy(settings(t, nil)); err == nil {
+		t.Error("indexes that are never built end no deployment")
+	}
+	p.world.Composite[0]["state"] = "NEEDS_REPAIR"
+	if _, err := p.deploy(settings(t, nil)); err == nil || !strings.Contains(err.Error(), "could not be built") {
+		t.Errorf("an index that could not be built: %v", err)
 	}
 }
 

@@ -14,13 +14,15 @@ import (
 
 // step is one thing that is made to be there. Ask tells whether it is; where
 // there says no, do makes it, and mend, where given, does so for one that is there
-// but not as it should be. A step without ask is always done.
+// but not as it should be. A step without ask is always done. Where wait is set,
+// nothing is made, and ask is repeated until there says yes.
 type step struct {
 	what  string
 	ask   *command
 	there func(answer []byte) (bool, error)
 	do    []command
 	mend  []command
+	wait  bool
 	// rules marks the step that releases security rules, which takes answers of
 	// one call into the next.
 	rules bool
@@ -72,6 +74,7 @@ func plan(s Settings, source string) ([]step, error) {
 	if s.Rules != keepRules {
 		steps = append(steps, step{what: "security rules from " + s.Rules, rules: true})
 	}
+	steps = append(steps, s.built())
 	return steps, nil
 }
 
@@ -150,14 +153,14 @@ func (s Settings) indexes() []step {
 			do: []command{gcloud("firestore indexes fields update", of...).with("--disable-indexes")}})
 	}
 	for _, c := range file.Composite {
-		ask := gcloud("firestore indexes composite list", "--database="+s.database, s.inProject(), "--format=json")
+		ask := s.listComposite()
 		create := gcloud("firestore indexes composite create", "--collection-group="+c.Collection, "--query-scope="+strings.ToLower(c.Scope),
 			"--database="+s.database, s.inProject(), "--async")
 		for _, f := range c.Fields {
 			create = create.with("--field-config=" + fieldConfig(f))
 		}
 		steps = append(steps, step{what: "the index of " + c.Collection + " (" + c.String() + ")", ask: &ask,
-			there: func(answer []byte) (bool, error) { return hasComposite(answer, c) }, do: []command{create}})
+			there: func(answer []byte) (bool, error) { state, err := stateOf(answer, c); return state != "", err }, do: []command{create}})
 	}
 	return steps
 }
@@ -181,13 +184,38 @@ func exempted(answer []byte) (bool, error) {
 	return err == nil && !f.IndexConfig.UsesAncestorConfig && len(f.IndexConfig.Indexes) == 0, err
 }
 
-func hasComposite(answer []byte, want firestoreconf.Composite) (bool, error) {
+// listComposite lists the composite indexes of the database.
+func (s Settings) listComposite() command {
+	return gcloud("firestore indexes composite list", "--database="+s.database, s.inProject(), "--format=json")
+}
+
+// built waits for the indexes that Firestore makes meanwhile: until one is ready, its
+// query is refused.
+func (s Settings) built() step {
+	ask := s.listComposite()
+	return step{what: "the composite indexes are built", ask: &ask, wait: true, there: func(answer []byte) (bool, error) {
+		for _, c := range firestoreconf.Indexes(s.layout).Composite {
+			switch state, err := stateOf(answer, c); {
+			case err != nil:
+				return false, err
+			case state == "NEEDS_REPAIR":
+				return false, fmt.Errorf("the index of %s (%s) could not be built: delete it, and deploy again", c.Collection, c)
+			case state != "READY":
+				return false, nil
+			}
+		}
+		return true, nil
+	}}
+}
+
+// stateOf is the state of a composite index; empty where there is none.
+func stateOf(answer []byte, want firestoreconf.Composite) (string, error) {
 	var list []struct {
-		Name, QueryScope string
-		Fields           []struct{ FieldPath, Order, ArrayConfig string }
+		Name, QueryScope, State string
+		Fields                  []struct{ FieldPath, Order, ArrayConfig string }
 	}
 	if err := json.Unmarshal(answer, &list); err != nil {
-		return false, err
+		return "", err
 	}
 	for _, x := range list {
 		has := firestoreconf.Composite{Scope: x.QueryScope}
@@ -200,10 +228,10 @@ func hasComposite(answer []byte, want firestoreconf.Composite) (bool, error) {
 			}
 		}
 		if has.Equal(want) {
-			return true, nil
+			return x.State, nil
 		}
 	}
-	return false, nil
+	return "", nil
 }
 
 // sourceLabel holds the fingerprint of what a function was deployed from and how.

@@ -63,6 +63,9 @@ func (r *runner) carryOut(ctx context.Context, s step) error {
 		r.report(s, changed, err)
 		return err
 	}
+	if s.wait {
+		return r.await(ctx, s)
+	}
 	do := s.do
 	if s.ask != nil {
 		text, err := r.ask(ctx, *s.ask)
@@ -88,6 +91,31 @@ func (r *runner) carryOut(ctx context.Context, s step) error {
 	}
 	r.report(s, true, nil)
 	return nil
+}
+
+// How often, and how many times, the answer of a step that waits is asked for.
+const (
+	askAgain = 20 * time.Second
+	maxAsked = 90
+)
+
+// await asks until the answer is as it should be.
+func (r *runner) await(ctx context.Context, s step) error {
+	for range maxAsked {
+		text, err := r.call(ctx, *s.ask)
+		if err != nil {
+			return err
+		}
+		if there, err := s.there(text); err != nil || there {
+			r.report(s, false, err)
+			return err
+		}
+		fmt.Fprintf(r.out, "       not yet: %s; asked again in %s\n", s.what, askAgain)
+		if err := r.pause(ctx, askAgain); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("not within %s", maxAsked*askAgain)
 }
 
 func (r *runner) report(s step, made bool, err error) {

@@ -37,6 +37,8 @@ type world struct {
 	Policies  map[string][]binding
 	Exempt    map[string]bool
 	Composite []map[string]any
+	// Building is how often the composite indexes are still being built when asked.
+	Building  int
 	Functions map[string]map[string]string
 	Jobs      map[string]string
 	Deadline  int
@@ -234,6 +236,13 @@ func (w *world) firestore(c call) (any, string) {
 	case "firestore indexes fields update":
 		w.Exempt[field] = true
 	case "firestore indexes composite list":
+		if w.Building > 0 && len(w.Composite) > 0 {
+			w.Building--
+			return w.Composite, ""
+		}
+		for _, c := range w.Composite {
+			c["state"] = "READY"
+		}
 		return w.Composite, ""
 	case "firestore indexes composite create":
 		var fields []map[string]string
@@ -255,7 +264,7 @@ func (w *world) firestore(c call) (any, string) {
 		fields = append(fields, map[string]string{"fieldPath": "__name__", "order": "ASCENDING"})
 		w.Composite = append(w.Composite, map[string]any{
 			"name":       "projects/p/databases/d/collectionGroups/" + c.flag("--collection-group") + "/indexes/1",
-			"queryScope": strings.ToUpper(c.flag("--query-scope")), "fields": fields,
+			"queryScope": strings.ToUpper(c.flag("--query-scope")), "fields": fields, "state": "CREATING",
 		})
 	}
 	return nil, ""
