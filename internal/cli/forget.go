@@ -28,7 +28,7 @@ type forgotten struct {
 	Lines     []forget.Line  `json:"lines,omitempty"`
 }
 
-// Run deletes, and then looks whether anything is left.
+// Run deletes until it looks and finds nothing.
 func (c *forgetCmd) Run(ctx context.Context, to console) error {
 	tenants, err := tenantIDs([]string{c.Tenant})
 	if err != nil {
@@ -113,9 +113,10 @@ func (c *forgetCmd) compact(layout hippo.Layout) error {
 func (f forgotten) print(to console) {
 	switch {
 	case f.Thread != "":
-		to.say("%d documents of the thread %s of %s deleted; none is left", f.Documents, f.Thread, f.Tenant)
+		to.say("%d documents of the thread %s of %s deleted; then none was left", f.Documents, f.Thread, f.Tenant)
 	case f.Memory == "":
-		to.say("%d documents of %s deleted; none is left", f.Documents, f.Tenant)
+		to.say("%d documents of %s deleted; then none was left", f.Documents, f.Tenant)
+		to.say("Where the hook is deployed, the deletions bring about an empty index. Once they have been delivered, repeat this to delete that too.")
 	default:
 		to.say("The memory %s of %s is deleted, with its entry, moves and pointers.", f.Memory, f.Tenant)
 		for _, l := range f.Lines {

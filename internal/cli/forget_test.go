@@ -75,7 +75,7 @@ func TestForgetLeavesNothingInTheFiles(t *testing.T) {
 		}
 	}
 	c.ok("forget", "--data", dir, "--tenant", "acme", "--thread", string(planted.Thread), "--yes")
-	if out := c.ok("forget", "--data", dir, "--tenant", "acme", "--yes"); !strings.Contains(out, "none is left") {
+	if out := c.ok("forget", "--data", dir, "--tenant", "acme", "--yes"); !strings.Contains(out, "none was left") {
 		t.Errorf("forget --tenant: %s", out)
 	}
 	for _, s := range append(planted.Secrets("acme"), "tenants/acme/") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/paging"
 	"github.com/hippofire/hippofire/repairmsg"
 )
 
@@ -147,32 +148,27 @@ func chosen(ctx context.Context, store hippo.Store, names []string) ([]hippo.Ten
 }
 
 func countTenant(ctx context.Context, store hippo.Store, tenant hippo.TenantID) (tenantCounts, error) {
-	const page = 300
 	counts := tenantCounts{Tenant: tenant, Threads: []threadCounts{}}
 	var err error
 	if counts.Memories, err = store.CountMemories(ctx, tenant); err != nil {
 		return counts, err
 	}
-	for from := (hippo.Cursor{}); ; {
-		threads, next, err := store.Threads(ctx, tenant, from, page)
+	for thread, err := range paging.All(func(from hippo.Cursor, limit int) ([]hippo.ThreadID, hippo.Cursor, error) {
+		return store.Threads(ctx, tenant, from, limit)
+	}) {
 		if err != nil {
 			return counts, err
 		}
-		for _, thread := range threads {
-			t := threadCounts{Thread: thread}
-			if t.Messages, err = store.CountMessages(ctx, tenant, thread); err != nil {
-				return counts, err
-			}
-			if t.Episodes, err = store.CountEpisodes(ctx, tenant, thread); err != nil {
-				return counts, err
-			}
-			counts.Threads = append(counts.Threads, t)
+		t := threadCounts{Thread: thread}
+		if t.Messages, err = store.CountMessages(ctx, tenant, thread); err != nil {
+			return counts, err
 		}
-		if next.IsZero() {
-			return counts, nil
+		if t.Episodes, err = store.CountEpisodes(ctx, tenant, thread); err != nil {
+			return counts, err
 		}
-		from = next
+		counts.Threads = append(counts.Threads, t)
 	}
+	return counts, nil
 }
 
 // findingList says what a comparison found, one kind after the other.

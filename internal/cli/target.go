@@ -12,6 +12,7 @@ import (
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/localstack"
+	"github.com/hippofire/hippofire/internal/paging"
 	"github.com/hippofire/hippofire/store/embedded"
 	"github.com/hippofire/hippofire/store/firestoredb"
 )
@@ -153,14 +154,14 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 
 // allTenants lists the tenants of a store.
 func allTenants(ctx context.Context, store hippo.Store) ([]hippo.TenantID, error) {
-	const page = 300
 	var all []hippo.TenantID
-	for from := (hippo.Cursor{}); ; {
-		tenants, next, err := store.Tenants(ctx, from, page)
-		all = append(all, tenants...)
-		if err != nil || next.IsZero() {
+	for tenant, err := range paging.All(func(from hippo.Cursor, limit int) ([]hippo.TenantID, hippo.Cursor, error) {
+		return store.Tenants(ctx, from, limit)
+	}) {
+		if err != nil {
 			return all, err
 		}
-		from = next
+		all = append(all, tenant)
 	}
+	return all, nil
 }

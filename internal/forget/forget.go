@@ -4,35 +4,61 @@ package forget
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/paging"
 )
 
-// page is how many documents, threads or episodes one call works on.
+// page is how many documents or episodes one call works on.
 const page = 300
+
+// maxRounds bounds how often what is to be forgotten is gone through: until a round
+// finds nothing.
+const maxRounds = 5
 
 // Reconcile makes index entries equal to their memories.
 type Reconcile func(ctx context.Context, tenant hippo.TenantID, ids []hippo.MemoryID) error
 
 // Tenant deletes all of a tenant and tells how many documents that were. Its
-// threads go first, so that a call that was cut short can be made again.
+// threads go first, so that a call that was cut short can be made again. It ends
+// when it has looked and found nothing; where somebody goes on writing, its error
+// is of kind Conflict.
 func Tenant(ctx context.Context, store hippo.Store, tenant hippo.TenantID) (documents int, err error) {
-	err = eachThread(ctx, store, tenant, func(thread hippo.ThreadID) error {
-		n, err := Thread(ctx, store, tenant, thread)
-		documents += n
-		return err
+	return untilNothing(func() (documents int, err error) {
+		for thread, err := range threads(ctx, store, tenant) {
+			if err != nil {
+				return documents, err
+			}
+			n, err := all(func() (int, error) { return store.DeleteThread(ctx, tenant, thread, page) })
+			documents += n
+			if err != nil {
+				return documents, err
+			}
+		}
+		n, err := all(func() (int, error) { return store.DeleteTenant(ctx, tenant, page) })
+		return documents + n, err
 	})
-	if err != nil {
-		return documents, err
-	}
-	n, err := all(func() (int, error) { return store.DeleteTenant(ctx, tenant, page) })
-	return documents + n, err
 }
 
-// Thread deletes all of a thread.
+// Thread deletes all of a thread, as Tenant does.
 func Thread(ctx context.Context, store hippo.Store, tenant hippo.TenantID, thread hippo.ThreadID) (documents int, err error) {
-	return all(func() (int, error) { return store.DeleteThread(ctx, tenant, thread, page) })
+	return untilNothing(func() (int, error) {
+		return all(func() (int, error) { return store.DeleteThread(ctx, tenant, thread, page) })
+	})
+}
+
+// untilNothing repeats a round until it finds nothing.
+func untilNothing(round func() (int, error)) (documents int, err error) {
+	for range maxRounds {
+		n, err := round()
+		documents += n
+		if err != nil || n == 0 {
+			return documents, err
+		}
+	}
+	return documents, hippo.Errorf(hippo.Conflict, "", "%d documents were deleted, and others are written meanwhile: stop what writes them, and begin again", documents)
 }
 
 // all calls until a call deletes less than a page.
@@ -44,6 +70,12 @@ func all(remove func() (int, error)) (documents int, err error) {
 			return documents, err
 		}
 	}
+}
+
+func threads(ctx context.Context, store hippo.Store, tenant hippo.TenantID) iter.Seq2[hippo.ThreadID, error] {
+	return paging.All(func(from hippo.Cursor, limit int) ([]hippo.ThreadID, hippo.Cursor, error) {
+		return store.Threads(ctx, tenant, from, limit)
+	})
 }
 
 // Line is a line of a buffer that pointed at a memory.
@@ -75,12 +107,17 @@ func Memory(ctx context.Context, store hippo.Store, reconcile Reconcile, tenant 
 			}
 		}
 	}
-	err := eachThread(ctx, store, tenant, func(thread hippo.ThreadID) error {
+	for thread, err := range threads(ctx, store, tenant) {
+		if err != nil {
+			return lines, err
+		}
 		found, err := unpoint(ctx, store, tenant, thread, names)
 		lines = append(lines, found...)
-		return err
-	})
-	return lines, err
+		if err != nil {
+			return lines, err
+		}
+	}
+	return lines, nil
 }
 
 // unpoint removes the pointers of a thread at a memory, under all the names it had.
@@ -106,23 +143,5 @@ func unpoint(ctx context.Context, store hippo.Store, tenant hippo.TenantID, thre
 		if len(episodes) < page {
 			return lines, nil
 		}
-	}
-}
-
-func eachThread(ctx context.Context, store hippo.Store, tenant hippo.TenantID, do func(hippo.ThreadID) error) error {
-	for from := (hippo.Cursor{}); ; {
-		threads, next, err := store.Threads(ctx, tenant, from, page)
-		if err != nil {
-			return err
-		}
-		for _, thread := range threads {
-			if err := do(thread); err != nil {
-				return err
-			}
-		}
-		if next.IsZero() {
-			return nil
-		}
-		from = next
 	}
 }
