@@ -83,11 +83,8 @@ func (w *Writer) pass(req Request) (hippo.Pass, error) {
 }
 
 func checkIDs(req Request) error {
-	if _, err := hippo.NewTenantID(string(req.Tenant)); err != nil {
-		return hippo.InField(err, "tenant")
-	}
-	if _, err := hippo.NewThreadID(string(req.Thread)); err != nil {
-		return hippo.InField(err, "thread")
+	if _, _, err := hippo.ThreadOf(string(req.Tenant), string(req.Thread)); err != nil {
+		return err
 	}
 	if _, err := hippo.NewMessageID(string(req.From)); err != nil {
 		return hippo.InField(err, "from")
@@ -132,15 +129,15 @@ func (n *namer) once(field, name string) hippo.MemoryID {
 	return id
 }
 
-func (n *namer) time(field, s string) hippo.Micros {
+func (n *namer) time(field, s string) *hippo.Micros {
 	if s == "" {
-		return 0
+		return nil
 	}
 	at, err := hippo.ParseMicros(s)
 	if err != nil && n.err == nil {
 		n.err = hippo.InField(err, field)
 	}
-	return at
+	return &at
 }
 
 func (n *namer) checkContent(field string, w Write) {

@@ -29,9 +29,9 @@ type Write struct {
 	ID      MemoryID
 	Name    string
 	Content string
-	// IfUpdatedAt, where not zero, is the UpdatedAt that the pass saw: the write
-	// is refused with Conflict where the memory has another one by now.
-	IfUpdatedAt Micros
+	// IfUpdatedAt, where not nil, is the UpdatedAt that the pass saw: the write is
+	// refused with Conflict where the memory has another one by now.
+	IfUpdatedAt *Micros
 }
 
 // Move says that a memory was renamed or merged into another.
@@ -135,7 +135,7 @@ func PlanPass(p Pass, receipt Receipt, found map[MemoryID]Micros) (PassPlan, err
 		return plan, nil
 	}
 	for i, w := range p.Writes {
-		if at, ok := found[w.ID]; w.IfUpdatedAt != 0 && (!ok || at != w.IfUpdatedAt) {
+		if at, ok := found[w.ID]; w.IfUpdatedAt != nil && (!ok || at != *w.IfUpdatedAt) {
 			return PassPlan{}, Errorf(Conflict, fmt.Sprintf("writes[%d].if_updated_at", i), "%q changed since the pass read it", w.Name)
 		}
 	}

@@ -35,7 +35,8 @@ func TestPlansOfPasses(t *testing.T) {
 	blocked.Blocked = "rule"
 	type found = map[hippo.MemoryID]hippo.Micros
 	type ids = []hippo.MemoryID
-	ifAt5 := []hippo.Write{{ID: "w", IfUpdatedAt: 5}}
+	ifAt0 := []hippo.Write{{ID: "w", IfUpdatedAt: new(hippo.Micros(0))}}
+	ifAt5 := []hippo.Write{{ID: "w", IfUpdatedAt: new(hippo.Micros(5))}}
 	for name, c := range map[string]struct {
 		pass    hippo.Pass
 		receipt string
@@ -74,6 +75,7 @@ func TestPlansOfPasses(t *testing.T) {
 			pass: hippo.Pass{Moves: moves("a", "b", "b", "c", "c", "d")}, found: found{"a": 1, "d": 1},
 			want: hippo.PassPlan{Moves: moves("a", "d", "b", "d", "c", "d"), Deletes: ids{"a", "b", "c"}},
 		},
+		"as it was read in 1970": {pass: hippo.Pass{Writes: ifAt0}, found: found{"w": 0}, want: hippo.PassPlan{Writes: ifAt0, Settled: ids{"w"}}},
 		"as it was read":         {pass: hippo.Pass{Writes: ifAt5}, found: found{"w": 5}, want: hippo.PassPlan{Writes: ifAt5, Settled: ids{"w"}}},
 		"repeated after an edit": {pass: hippo.Pass{Writes: ifAt5}, receipt: "h", found: found{"w": 9}, want: hippo.PassPlan{Repeated: true}},
 	} {
@@ -140,8 +142,9 @@ func TestPassesThatCannotBeRecordedAreRefusedByField(t *testing.T) {
 		kind  hippo.ErrorKind
 		field string
 	}{
-		"another time":               {hippo.Pass{Writes: []hippo.Write{{ID: "a"}, {ID: "w", IfUpdatedAt: 5}}}, found{"w": 6}, hippo.Conflict, "writes[1].if_updated_at"},
-		"gone since":                 {hippo.Pass{Writes: []hippo.Write{{ID: "w", IfUpdatedAt: 5}}}, nil, hippo.Conflict, "writes[0].if_updated_at"},
+		"another than 1970":          {hippo.Pass{Writes: []hippo.Write{{ID: "w", IfUpdatedAt: new(hippo.Micros(0))}}}, found{"w": 6}, hippo.Conflict, "writes[0].if_updated_at"},
+		"another time":               {hippo.Pass{Writes: []hippo.Write{{ID: "a"}, {ID: "w", IfUpdatedAt: new(hippo.Micros(5))}}}, found{"w": 6}, hippo.Conflict, "writes[1].if_updated_at"},
+		"gone since":                 {hippo.Pass{Writes: []hippo.Write{{ID: "w", IfUpdatedAt: new(hippo.Micros(5))}}}, nil, hippo.Conflict, "writes[0].if_updated_at"},
 		"moved into nothing":         {hippo.Pass{Moves: []hippo.Move{{From: "f", Into: "i"}}}, found{"f": 1}, hippo.NotFound, "moves[0].into"},
 		"moved into what it deletes": {hippo.Pass{Deletes: []hippo.MemoryID{"i"}, Moves: moves("f", "i")}, found{"f": 1, "i": 1}, hippo.Invalid, "moves[0].into"},
 		"moved in a circle":          {hippo.Pass{Moves: moves("f", "g", "g", "f")}, found{"f": 1, "g": 1}, hippo.Invalid, "moves[0].into"},

@@ -338,7 +338,7 @@ func TestMemoryThatChangesBeforeItsEntryIsCommittedIsReadAgainOrHeld(t *testing.
 func TestPassThatConflictsReleasesItsLocks(t *testing.T) {
 	var wire firestoredb.WireCounter
 	h := open(t, layout, wire.DialOptions()...)
-	pass := hippo.Pass{Stretch: hippo.Stretch{To: hippo.Position{At: 1, ID: "m"}}, Hash: "h", Writes: []hippo.Write{{ID: "a", Name: "a", IfUpdatedAt: 1}}}
+	pass := hippo.Pass{Stretch: hippo.Stretch{To: hippo.Position{At: 1, ID: "m"}}, Hash: "h", Writes: []hippo.Write{{ID: "a", Name: "a", IfUpdatedAt: new(hippo.Micros(1))}}}
 	if _, err := h.store.RecordPass(t.Context(), tenant, thread, pass); !hippo.IsKind(err, hippo.Conflict) {
 		t.Errorf("error %v, want a conflict", err)
 	}

@@ -34,10 +34,10 @@ func passConflict(f *fixture) {
 	f.put(f.memoryPath("untimed"), map[string]any{f.layout.Fields.MemoryName: "n"})
 	f.record(hippo.Pass{Stretch: stretch, Hash: "h", Gist: "earlier", Writes: []hippo.Write{{ID: "b", Name: "n"}}})
 	for _, w := range []hippo.Write{
-		{ID: "a", Name: "n", Content: "new", IfUpdatedAt: day(1)},
-		{ID: "a", Name: "n", Content: "new", IfUpdatedAt: day(2) + 1},
-		{ID: "nothing", Name: "n", Content: "new", IfUpdatedAt: day(2)},
-		{ID: "untimed", Name: "n", Content: "new", IfUpdatedAt: day(2)},
+		{ID: "a", Name: "n", Content: "new", IfUpdatedAt: new(day(1))},
+		{ID: "a", Name: "n", Content: "new", IfUpdatedAt: new(day(2) + 1)},
+		{ID: "nothing", Name: "n", Content: "new", IfUpdatedAt: new(day(2))},
+		{ID: "untimed", Name: "n", Content: "new", IfUpdatedAt: new(day(2))},
 	} {
 		f.refused(hippo.Pass{Stretch: stretch, Hash: "h2", Gist: "new", Writes: []hippo.Write{{ID: "b", Name: "n", Content: "x"}, w},
 			Deletes: []hippo.MemoryID{"gone"}, Moves: []hippo.Move{{From: "gone", Into: "a"}}}, hippo.Conflict)
@@ -50,8 +50,8 @@ func passNoConflict(f *fixture) {
 	times, err := f.store.MemoryTimes(f.ctx, f.tenant, []hippo.MemoryID{"untimed"})
 	f.ok(err)
 	f.record(hippo.Pass{Stretch: stretch, Hash: "h", Writes: []hippo.Write{
-		{ID: "a", Name: "n", Content: "new", IfUpdatedAt: day(2)},
-		{ID: "untimed", Name: "n", Content: "new", IfUpdatedAt: times["untimed"]},
+		{ID: "a", Name: "n", Content: "new", IfUpdatedAt: new(day(2))},
+		{ID: "untimed", Name: "n", Content: "new", IfUpdatedAt: new(times["untimed"])},
 	}})
 	for _, id := range []hippo.MemoryID{"a", "untimed"} {
 		m, err := f.store.Memory(f.ctx, f.tenant, id)
