@@ -148,6 +148,6 @@ type Report struct {
 	Findings   map[FindingType]int `json:"findings"`
 	Reads      int                 `json:"reads"`
 	Writes     int                 `json:"writes"`
-	Duration   Micros              `json:"duration_micros"`
+	Duration   int64               `json:"duration_micros"`
 	FinishedAt Micros              `json:"finished_at"`
 }

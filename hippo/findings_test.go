@@ -1,9 +1,11 @@
 package hippo_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +37,13 @@ func inShard(n int) hippo.MemoryID {
 		if err == nil && gen.ShardOf(id).N == n {
 			return id
 		}
+	}
+}
+
+func TestAReportsDurationIsANumberInJSON(t *testing.T) {
+	text, err := json.Marshal(hippo.Report{Duration: 1_234_567})
+	if err != nil || !strings.Contains(string(text), `"duration_micros":1234567,`) {
+		t.Errorf("%s, error %v", text, err)
 	}
 }
 

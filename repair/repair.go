@@ -189,7 +189,7 @@ func (w *run) finish(ctx context.Context) error {
 	}
 	w.log.InfoContext(ctx, "repaired", "tenant", w.report.Tenant, "cause", w.report.Cause, "rebuilt", w.report.Rebuilt,
 		"memories", w.report.Memories, "findings", w.report.Findings, "reads", w.report.Reads, "writes", w.report.Writes,
-		"milliseconds", int64(w.report.Duration)/1000)
+		"milliseconds", w.report.Duration/1000)
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (w *run) add() {
 	cost := w.meter.Total()
 	w.report.Reads += cost.Documents
 	w.report.Writes += cost.Writes
-	w.report.Duration += hippo.Micros(w.options.Now().Sub(w.start).Microseconds())
+	w.report.Duration += w.options.Now().Sub(w.start).Microseconds()
 }
 
 func (w *run) outOfTime() bool { return w.options.Now().Sub(w.start) > w.options.RunFor }

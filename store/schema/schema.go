@@ -271,7 +271,7 @@ func ReportFields(r hippo.Report) Fields {
 	}
 	return Fields{
 		version: int64(r.Version), "cause": r.Cause, "rebuilt": r.Rebuilt, "memories": int64(r.Memories), "findings": findings,
-		"reads": int64(r.Reads), "writes": int64(r.Writes), "duration_micros": int64(r.Duration), "finished_at": r.FinishedAt.Time(),
+		"reads": int64(r.Reads), "writes": int64(r.Writes), "duration_micros": r.Duration, "finished_at": r.FinishedAt.Time(),
 	}
 }
 
@@ -280,7 +280,7 @@ func ParseReport(tenant hippo.TenantID, f Fields) hippo.Report {
 	r := hippo.Report{
 		Tenant: tenant, Version: integer(f, version), Cause: text(f, "cause"), Memories: integer(f, "memories"),
 		Findings: map[hippo.FindingType]int{}, Reads: integer(f, "reads"), Writes: integer(f, "writes"),
-		Duration: hippo.Micros(integer(f, "duration_micros")), FinishedAt: micros(f, "finished_at"),
+		Duration: int64(integer(f, "duration_micros")), FinishedAt: micros(f, "finished_at"),
 	}
 	r.Rebuilt, _ = f["rebuilt"].(bool)
 	findings, _ := f["findings"].(Fields)
