@@ -37,6 +37,17 @@ func NewThreadID(s string) (ThreadID, error) {
 	return ThreadID(s), checkID(s)
 }
 
+// ThreadOf checks which thread a request names. Its error is of kind Invalid and
+// names the field, tenant or thread.
+func ThreadOf(tenant, thread string) (TenantID, ThreadID, error) {
+	t, err := NewTenantID(tenant)
+	if err != nil {
+		return "", "", InField(err, "tenant")
+	}
+	th, err := NewThreadID(thread)
+	return t, th, InField(err, "thread")
+}
+
 // NewMessageID checks s and makes it a message id. Its error is of kind Invalid.
 func NewMessageID(s string) (MessageID, error) {
 	return MessageID(s), checkID(s)

@@ -71,7 +71,11 @@ func (p Position) After() Position { return Position{At: p.At + 1} }
 // positions do, and an episode's document id is its stretch's last position.
 func (p Position) String() string { return p.At.String() + "_" + string(p.ID) }
 
-// ParsePosition reads the form that String writes. Its error is of kind Invalid.
+// EndOfTime lies behind every message that SaveTurn takes.
+var EndOfTime = Position{At: maxMicros}
+
+// ParsePosition reads the form that String writes, of a position whose id can stand
+// in a path. Its error is of kind Invalid.
 func ParsePosition(s string) (Position, error) {
 	if len(s) < len(microsLayout)+1 || s[len(microsLayout)] != '_' {
 		return Position{}, Errorf(Invalid, "", "%q is no position", s)
@@ -80,5 +84,9 @@ func ParsePosition(s string) (Position, error) {
 	if err != nil {
 		return Position{}, Errorf(Invalid, "", "%q is no position", s)
 	}
-	return Position{At: MicrosOf(t), ID: MessageID(s[len(microsLayout)+1:])}, nil
+	id := s[len(microsLayout)+1:]
+	if err := checkDocumentID(id, MaxDocumentIDBytes); err != nil {
+		return Position{}, Errorf(Invalid, "", "%q is no position", s)
+	}
+	return Position{At: MicrosOf(t), ID: MessageID(id)}, nil
 }

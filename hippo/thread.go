@@ -1,11 +1,13 @@
 package hippo
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -20,16 +22,23 @@ const (
 	Tool      Role = "tool"
 )
 
-var roles = []Role{System, User, Assistant, Tool}
+// Known says whether r is one of them.
+func (r Role) Known() bool { return slices.Contains([]Role{System, User, Assistant, Tool}, r) }
 
 // What one SaveTurn takes. Firestore takes 1 MiB for a document and 10 MiB for a
 // commit; the bound on a message leaves room for its search terms, the bound on
-// the call keeps the commit under gRPC's default of 4 MiB.
+// the call keeps the commit under gRPC's default of 4 MiB. A speaker's label stands
+// beside every part of a message that is shown, and is no place for text.
 const (
 	MaxMessages     = 100
 	MaxMessageBytes = 512 << 10
 	MaxSaveBytes    = 3 << 20
+	MaxSpeakerBytes = 256
 )
+
+// maxCreatedAt is the latest time of a message: the day behind it leaves room for
+// the times of those that follow in the same call.
+var maxCreatedAt = MicrosOf(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC))
 
 // Message is one entry of a thread.
 type Message struct {
@@ -59,6 +68,13 @@ type ToolCall struct {
 // Position is the message's place in its thread.
 func (m Message) Position() Position { return Position{At: m.CreatedAt, ID: m.ID} }
 
+// Label is the speaker's label as it can be shown. One that other programs stored
+// may be longer than SaveTurn takes.
+func (m Message) Label() string {
+	label, _, _ := Part(m.Speaker, 0, MaxSpeakerBytes)
+	return label
+}
+
 // Bytes is the size of what the message says, without its search terms.
 func (m Message) Bytes() int {
 	n := len(m.Content) + len(m.Speaker) + len(m.ToolCallID)
@@ -74,11 +90,14 @@ func (m Message) Check() error {
 	if _, err := NewMessageID(string(m.ID)); err != nil {
 		return InField(err, "id")
 	}
-	if !slices.Contains(roles, m.Role) {
+	if !m.Role.Known() {
 		return Errorf(Invalid, "role", "%q is no role: use system, user, assistant or tool", m.Role)
 	}
 	if n := m.Bytes(); n > MaxMessageBytes {
 		return Errorf(TooLarge, "content", "the message is %d bytes long; the limit is %d", n, MaxMessageBytes)
+	}
+	if n := len(m.Speaker); n > MaxSpeakerBytes {
+		return Errorf(TooLarge, "speaker", "is %d bytes long; the limit is %d", n, MaxSpeakerBytes)
 	}
 	if m.Content == "" && len(m.ToolCalls) == 0 && m.Role != Tool {
 		return Errorf(Invalid, "content", "is missing")
@@ -89,21 +108,31 @@ func (m Message) Check() error {
 	if (m.Role == Tool) != (m.ToolCallID != "") {
 		return Errorf(Invalid, "tool_call_id", "belongs to a tool message, and to no other")
 	}
-	if m.CreatedAt != 0 && (m.CreatedAt < minMicros || m.CreatedAt > maxMicros) {
-		return Errorf(Invalid, "created_at", "lies outside the years 1 to 9999")
+	if m.CreatedAt != 0 && (m.CreatedAt < minMicros || m.CreatedAt > maxCreatedAt) {
+		return Errorf(Invalid, "created_at", "lies outside %s to %s", minMicros, maxCreatedAt)
 	}
-	for field, s := range map[string]string{"content": m.Content, "speaker": m.Speaker, "tool_call_id": m.ToolCallID} {
-		if !utf8.ValidString(s) {
-			return Errorf(Invalid, field, "is not valid UTF-8")
+	for _, field := range []struct{ name, text string }{{"content", m.Content}, {"speaker", m.Speaker}, {"tool_call_id", m.ToolCallID}} {
+		if !utf8.ValidString(field.text) {
+			return Errorf(Invalid, field.name, "is not valid UTF-8")
 		}
 	}
+	return m.checkCalls()
+}
+
+func (m Message) checkCalls() error {
+	seen := make(map[string]int)
 	for i, c := range m.ToolCalls {
+		field := fmt.Sprintf("tool_calls[%d]", i)
 		if c.ID == "" || c.Name == "" {
-			return Errorf(Invalid, fmt.Sprintf("tool_calls[%d]", i), "needs an id and a name")
+			return Errorf(Invalid, field, "needs an id and a name")
 		}
 		if !utf8.ValidString(c.ID + c.Name + c.Arguments) {
-			return Errorf(Invalid, fmt.Sprintf("tool_calls[%d]", i), "is not valid UTF-8")
+			return Errorf(Invalid, field, "is not valid UTF-8")
 		}
+		if first, ok := seen[c.ID]; ok {
+			return Errorf(Invalid, field, "has the id of tool_calls[%d] too", first)
+		}
+		seen[c.ID] = i
 	}
 	return nil
 }
@@ -126,7 +155,7 @@ func PlanSave(messages []Message, stored map[MessageID]Message, now Micros) []Me
 		}
 		fresh = append(fresh, m)
 	}
-	slices.SortStableFunc(fresh, func(a, b Message) int { return int(max(-1, min(1, a.CreatedAt-b.CreatedAt))) })
+	slices.SortStableFunc(fresh, func(a, b Message) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
 	for i := 1; i < len(fresh); i++ {
 		fresh[i].CreatedAt = max(fresh[i].CreatedAt, fresh[i-1].CreatedAt+1)
 	}

@@ -2,6 +2,7 @@ package hippo_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -80,8 +81,11 @@ func TestAMessageThatBreaksARuleIsRefusedByField(t *testing.T) {
 		"a call that is no text":    {hippo.Message{ID: "a", Role: hippo.Assistant, ToolCalls: []hippo.ToolCall{{ID: "c", Name: "n", Arguments: "\xff"}}}, hippo.Invalid, "tool_calls[0]"},
 		"an answer to no call":      {hippo.Message{ID: "a", Role: hippo.Tool, Content: "c"}, hippo.Invalid, "tool_call_id"},
 		"a user's answer":           {hippo.Message{ID: "a", Role: hippo.User, Content: "c", ToolCallID: "c"}, hippo.Invalid, "tool_call_id"},
+		"two calls of one id":       {hippo.Message{ID: "a", Role: hippo.Assistant, ToolCalls: []hippo.ToolCall{call, {ID: "d", Name: "n"}, call}}, hippo.Invalid, "tool_calls[2]"},
+		"too long a speaker":        {hippo.Message{ID: "a", Role: hippo.User, Content: "c", Speaker: strings.Repeat("x", hippo.MaxSpeakerBytes+1)}, hippo.TooLarge, "speaker"},
+		"no text at all":            {hippo.Message{ID: "a", Role: hippo.User, Content: "\xff", Speaker: "\xff"}, hippo.Invalid, "content"},
 		"before the year 1":         {hippo.Message{ID: "a", Role: hippo.User, Content: "c", CreatedAt: firstMicros - 1}, hippo.Invalid, "created_at"},
-		"after the year 9999":       {hippo.Message{ID: "a", Role: hippo.User, Content: "c", CreatedAt: lastMicros + 1}, hippo.Invalid, "created_at"},
+		"on the last day":           {hippo.Message{ID: "a", Role: hippo.User, Content: "c", CreatedAt: lastMessage + 1}, hippo.Invalid, "created_at"},
 	} {
 		var e *hippo.Error
 		if err := c.message.Check(); !errors.As(err, &e) || e.Kind != c.kind || e.Field != c.field {
@@ -94,7 +98,8 @@ func TestAMessageThatKeepsTheRulesPasses(t *testing.T) {
 	for name, m := range map[string]hippo.Message{
 		"plain":                  said("a", 0),
 		"the earliest time":      said("a", firstMicros),
-		"the latest time":        said("a", lastMicros),
+		"the latest time":        said("a", lastMessage),
+		"the longest speaker":    {ID: "a", Role: hippo.User, Content: "c", Speaker: strings.Repeat("x", hippo.MaxSpeakerBytes)},
 		"as large as can be":     {ID: "a", Role: hippo.User, Content: strings.Repeat("x", hippo.MaxMessageBytes)},
 		"a call without content": {ID: "a", Role: hippo.Assistant, ToolCalls: []hippo.ToolCall{{ID: "c", Name: "n"}}},
 		"an empty answer":        {ID: "a", Role: hippo.Tool, ToolCallID: "c"},
@@ -106,16 +111,35 @@ func TestAMessageThatKeepsTheRulesPasses(t *testing.T) {
 	}
 }
 
+func TestTheLatestMessagesOfACallCanBeStored(t *testing.T) {
+	var ask []hippo.Message
+	for i := range hippo.MaxMessages {
+		ask = append(ask, said(hippo.MessageID(fmt.Sprint(i)), lastMessage))
+	}
+	plan := hippo.PlanSave(ask, nil, 0)
+	if last := plan[len(plan)-1].Position(); !last.Before(hippo.EndOfTime) || last.After().At > lastMicros {
+		t.Errorf("the last one stands at %s", last)
+	}
+}
+
+func TestALabelThatIsTooLongIsCutBetweenCodePoints(t *testing.T) {
+	for speaker, want := range map[string]int{"": 0, "Ann": 3, strings.Repeat("x", 256): 256, strings.Repeat("x", 257): 256, "x" + strings.Repeat("é", 200): 255} {
+		if label := (hippo.Message{Speaker: speaker}).Label(); len(label) != want || !strings.HasPrefix(speaker, label) {
+			t.Errorf("%d bytes are shown as %q", len(speaker), label)
+		}
+	}
+}
+
 func TestAHandleDependsOnItsPositionAlone(t *testing.T) {
 	// The first 40 bits of SHA-256 in base32, computed by another program. Stored
 	// episodes carry them.
-	for s, want := range map[string]string{"2026-03-01T09:30:00.000000Z_m1": "tdgfwig3", "1970-01-01T00:00:00.000000Z_": "iy74sgv7"} {
-		p, err := hippo.ParsePosition(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+	at, err := hippo.ParseMicros("2026-03-01T09:30:00Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[hippo.Position]string{{At: at, ID: "m1"}: "tdgfwig3", {}: "iy74sgv7"} {
 		if got := hippo.HandleOf(p); got != want {
-			t.Errorf("handle of %s is %q, want %q", s, got, want)
+			t.Errorf("handle of %s is %q, want %q", p, got, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {

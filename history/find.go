@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/terms"
 )
 
 // How terms are followed through a thread: how many of a query's terms at most,
@@ -225,7 +226,7 @@ func (s *search) show(ctx context.Context, ranked []hippo.Message) ([]Hit, error
 // around gives the messages before and behind one, each oldest first.
 func (s *search) around(ctx context.Context, m hippo.Message) (before, after []hippo.Message, err error) {
 	at := slices.IndexFunc(s.latest, func(l hippo.Message) bool { return l.ID == m.ID })
-	if at >= 0 && (s.whole || at+around < len(s.latest)) && (at >= around || s.before == threadEnd) {
+	if at >= 0 && (s.whole || at+around < len(s.latest)) && (at >= around || s.before == hippo.EndOfTime) {
 		before = slices.Clone(s.latest[at+1 : min(len(s.latest), at+1+around)])
 		after = slices.Clone(s.latest[max(0, at-around):at])
 		slices.Reverse(before)
@@ -239,7 +240,7 @@ func (s *search) around(ctx context.Context, m hippo.Message) (before, after []h
 		return err
 	})
 	group.Go(func() (err error) {
-		after, err = s.store.MessagesIn(both, s.tenant, s.thread, hippo.Stretch{From: m.Position(), To: threadEnd}, m.Position(), around)
+		after, err = s.store.MessagesIn(both, s.tenant, s.thread, hippo.Stretch{From: m.Position(), To: hippo.EndOfTime}, m.Position(), around)
 		return err
 	})
 	return before, after, group.Wait()
@@ -270,14 +271,15 @@ func sayAll(messages []hippo.Message) []Said {
 // bestPart is the offset of the part of a message, hitBytes long, in which most
 // of the query's terms stand.
 func (s *search) bestPart(m hippo.Message) (offset int) {
-	if len(textOf(m)) <= hitBytes {
+	text := textOf(m)
+	if len(text) <= hitBytes {
 		return 0
 	}
 	best := -1
-	for at, rest := 0, 1; rest > 0; at += hitBytes / 2 {
-		var part Said
-		part, rest = say(m, at, hitBytes)
-		has := Terms(hippo.Message{Content: part.Text})
+	for at, rest := 0, 1; rest > 0 && best < len(s.terms); at += hitBytes / 2 {
+		var part string
+		part, _, rest = hippo.Part(text, at, hitBytes)
+		has := terms.Of(part)
 		n := 0
 		for _, t := range s.terms {
 			if slices.Contains(has, t) {

@@ -5,8 +5,6 @@ package history
 
 import (
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/terms"
@@ -41,27 +39,13 @@ type Said struct {
 // long at most; next is where the rest begins, 0 where there is none.
 func say(m hippo.Message, offset, limit int) (s Said, next int) {
 	s = Said{ID: m.ID, Role: m.Role, CreatedAt: m.CreatedAt}
-	if _, hit := textscan.Scan(m.Speaker); !hit {
-		s.Speaker = m.Speaker
+	if _, hit := textscan.Scan(m.Label()); !hit {
+		s.Speaker = m.Label()
 	}
 	text := textOf(m)
-	offset = min(offset, len(text))
-	for offset > 0 && offset < len(text) && !utf8.RuneStart(text[offset]) {
-		offset--
-	}
-	end := offset + limit
-	if end >= len(text) {
-		end = len(text)
-	}
-	for end > offset && end < len(text) && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	s.Text = text[offset:end]
+	s.Text, offset, next = hippo.Part(text, offset, limit)
 	if len(s.Text) < len(text) {
 		s.Offset, s.Bytes = offset, len(text)
-	}
-	if end < len(text) {
-		next = end
 	}
 	return s, next
 }
@@ -88,17 +72,4 @@ func termsOf(m hippo.Message) []string {
 		return m.Terms
 	}
 	return Terms(m)
-}
-
-// threadEnd lies behind every message.
-var threadEnd = hippo.Position{At: hippo.MicrosOf(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))}
-
-// threadOf checks which thread a request names.
-func threadOf(tenant, thread string) (hippo.TenantID, hippo.ThreadID, error) {
-	t, err := hippo.NewTenantID(tenant)
-	if err != nil {
-		return "", "", hippo.InField(err, "tenant")
-	}
-	th, err := hippo.NewThreadID(thread)
-	return t, th, hippo.InField(err, "thread")
 }

@@ -191,6 +191,19 @@ func TestStretchSaysWhoSpokeAndWhatWasCalled(t *testing.T) {
 	})
 }
 
+func TestLabelsOfAStretchAreShort(t *testing.T) {
+	r := newReading(fixture.Embedded(t))
+	for i := range 50 {
+		r.messages = append(r.messages, hippo.Message{ID: hippo.MessageID(fmt.Sprint(i)), Role: hippo.User, Content: "x", Speaker: strings.Repeat("Delphine ", 1000), CreatedAt: start + hippo.Micros(i)})
+	}
+	r.save()
+	for _, m := range r.stretch(r.line(0, 49), 50, "").Messages {
+		if len(m.Speaker) > hippo.MaxSpeakerBytes || !strings.HasPrefix(m.Speaker, "Delphine") {
+			t.Fatalf("a label of %d bytes", len(m.Speaker))
+		}
+	}
+}
+
 func TestStretchRequestsThatAreRefused(t *testing.T) {
 	f := fixture.Embedded(t)
 	r := newReading(f)
@@ -213,6 +226,7 @@ func TestStretchRequestsThatAreRefused(t *testing.T) {
 		{"t", "th", handle, "", -1, hippo.Invalid, "limit"},
 		{"t", "th", handle, "", 51, hippo.Invalid, "limit"},
 		{"t", "th", handle, "next", 0, hippo.Invalid, "cursor"},
+		{"t", "th", handle, "0@" + r.messages[0].Position().String() + "/b", 0, hippo.Invalid, "cursor"},
 		{"t", "th", handle, "-1@" + r.messages[0].Position().String(), 0, hippo.Invalid, "cursor"},
 	} {
 		_, err := r.Stretch(t.Context(), history.StretchRequest{Tenant: c.tenant, Thread: c.thread, Handle: c.handle, Cursor: c.cursor, Limit: c.limit})

@@ -113,10 +113,10 @@ type query struct {
 }
 
 func parseSearch(req SearchRequest) (q query, err error) {
-	if q.tenant, q.thread, err = threadOf(req.Tenant, req.Thread); err != nil {
+	if q.tenant, q.thread, err = hippo.ThreadOf(req.Tenant, req.Thread); err != nil {
 		return q, err
 	}
-	q.limit, q.before = req.Limit, threadEnd
+	q.limit, q.before = req.Limit, hippo.EndOfTime
 	if q.limit == 0 {
 		q.limit = defaultHits
 	}

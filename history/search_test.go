@@ -273,6 +273,7 @@ func TestSearchesThatAreRefused(t *testing.T) {
 		{history.SearchRequest{Tenant: "t", Thread: "th", Query: "x", Limit: 11}, hippo.Invalid, "limit"},
 		{history.SearchRequest{Tenant: "t", Thread: "th", Query: "x", Limit: -1}, hippo.Invalid, "limit"},
 		{history.SearchRequest{Tenant: "t", Thread: "th", Query: "x", Cursor: "next"}, hippo.Invalid, "cursor"},
+		{history.SearchRequest{Tenant: "t", Thread: "th", Query: "x", Cursor: start.String() + "_a/b"}, hippo.Invalid, "cursor"},
 	} {
 		_, err := r.Search(t.Context(), c.req)
 		refusedBy(t, err, c.kind, c.field)

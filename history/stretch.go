@@ -47,7 +47,7 @@ type StretchResponse struct {
 // Stretch reads a page of the stretch that a handle names. Its errors are of kind
 // Invalid, naming the field, and NotFound for a handle that no line has.
 func (r *Reader) Stretch(ctx context.Context, req StretchRequest) (StretchResponse, error) {
-	tenant, thread, err := threadOf(req.Tenant, req.Thread)
+	tenant, thread, err := hippo.ThreadOf(req.Tenant, req.Thread)
 	if err != nil {
 		return StretchResponse{}, err
 	}

@@ -483,6 +483,33 @@ func TestNewMessageThatAnswersACallKeepsItWhateverTheBudget(t *testing.T) {
 	})
 }
 
+func TestSecondCallOfAnIdIsLeftOut(t *testing.T) {
+	r := newReader(fixture.Embedded(t))
+	r.say("user: q", "assistant c1,c2,c1: ", "tool c1: one result", "tool c2: and another", "assistant c3,c3: ", "tool c3: x", "assistant: done")
+	turn := r.turn()
+	calls := ""
+	for _, m := range block(turn, turnreader.RecentBlock).Messages {
+		for _, c := range m.ToolCalls {
+			calls += c.ID + " "
+		}
+	}
+	if calls != "c1 c2 c3 " || dropped(turn) != "recent_messages 2 no result" {
+		t.Errorf("calls %s, dropped %s", calls, dropped(turn))
+	}
+}
+
+func TestLabelThatIsTooLongIsCut(t *testing.T) {
+	r := newReader(fixture.Embedded(t))
+	m := message("m0", "user: q")
+	m.Speaker, m.CreatedAt = strings.Repeat("x", 500_000), 1
+	_, err := r.Direct.SaveMessages(t.Context(), fixture.Tenant, fixture.Thread, []hippo.Message{m})
+	r.Must(err)
+	turn := r.ask(turnreader.Request{Budget: tokensOf(500)})
+	if messages := block(turn, turnreader.RecentBlock).Messages; len(messages) != 1 || len(messages[0].Speaker) != hippo.MaxSpeakerBytes {
+		t.Errorf("shown: %s, dropped %s", shown(turn), dropped(turn))
+	}
+}
+
 func TestRoleNobodyKnows(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newReader(f)

@@ -56,7 +56,7 @@ func (w *work) newWindow(messages []hippo.Message) (window, error) {
 		switch {
 		case w.req.Message != nil && m.ID == w.req.Message.ID:
 			out.stored = m.Position()
-		case !knownRole(m.Role):
+		case !m.Role.Known():
 			w.drop(RecentBlock, UnknownRole, 1, 0)
 		default:
 			shown = append(shown, w.label(RecentBlock, m))
@@ -71,16 +71,12 @@ func (w *work) newWindow(messages []hippo.Message) (window, error) {
 	return out, nil
 }
 
-func knownRole(r hippo.Role) bool {
-	return slices.Contains([]hippo.Role{hippo.System, hippo.User, hippo.Assistant, hippo.Tool}, r)
-}
-
 // label makes one line of the speaker's label, or none where the scan refuses it.
 func (w *work) label(b BlockKind, m hippo.Message) hippo.Message {
 	if m.Speaker == "" {
 		return m
 	}
-	m.Speaker = prompttext.Line(m.Speaker)
+	m.Speaker = prompttext.Line(m.Label())
 	if _, hit := textscan.Scan(m.Speaker); hit {
 		m.Speaker = ""
 		w.drop(b, Scanned, 1, 0)
@@ -153,7 +149,13 @@ func (w *work) answered(u unit, answersNew bool) unit {
 		results[w.req.Message.ToolCallID] = true
 	}
 	calls := call.ToolCalls
-	call.ToolCalls = slices.DeleteFunc(slices.Clone(calls), func(c hippo.ToolCall) bool { return !results[c.ID] })
+	call.ToolCalls = nil
+	for _, c := range calls {
+		if results[c.ID] {
+			call.ToolCalls = append(call.ToolCalls, c)
+			delete(results, c.ID) // a second call of the id has no result of its own
+		}
+	}
 	if missing := len(calls) - len(call.ToolCalls); missing > 0 {
 		w.drop(RecentBlock, NoResult, missing, 0)
 	}

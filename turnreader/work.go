@@ -199,7 +199,7 @@ func (w *work) renderBuffer(ctx context.Context, episodes []hippo.Episode, gap b
 // behind the newest where none is.
 func (w *work) start(p plan) hippo.Position {
 	if !w.contract.Includes(RecentBlock) {
-		return endOfTime
+		return hippo.EndOfTime
 	}
 	start := w.window.newest.After()
 	if w.window.stored == w.window.newest {
@@ -212,9 +212,6 @@ func (w *work) start(p plan) hippo.Position {
 	}
 	return start
 }
-
-// endOfTime lies behind every message.
-var endOfTime = hippo.Position{At: hippo.MicrosOf(time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC))}
 
 func (w *work) time(stage string) func() {
 	start := time.Now()
