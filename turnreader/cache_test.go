@@ -28,6 +28,25 @@ func TestCacheHoldsNoMoreThanItsBytesAndDropsWhatWasUsedLeastRecently(t *testing
 	}
 }
 
+func TestTenantsThatKnowNothingTakeTheirRoomInTheCache(t *testing.T) {
+	c := newCache(1 << 20)
+	gen := hippo.Generation{ID: "00000000", Shards: hippo.MinShards, Version: hippo.IndexVersion}
+	shards := make([]*hippo.Shard, gen.Shards)
+	for n := range shards {
+		shards[n] = &hippo.Shard{ID: hippo.ShardID{Gen: gen.ID, N: n}}
+	}
+	for i := range 2000 {
+		known, ok := knownOf(hippo.Base64URL, gen, shards, time.Unix(1, 0))
+		if !ok {
+			t.Fatal("the index is not whole")
+		}
+		c.put(hippo.TenantID(fmt.Sprint(i)), known)
+	}
+	if len(c.held) < 100 || len(c.held) > 500 {
+		t.Errorf("1 MiB holds %d tenants", len(c.held))
+	}
+}
+
 func TestCacheKeepsTheLaterSnapshot(t *testing.T) {
 	c := newCache(1000)
 	early, late := &Known{at: time.Unix(1, 0)}, &Known{at: time.Unix(2, 0)}
