@@ -44,7 +44,7 @@ func (s *Summary) save(ctx context.Context, to Backend, tenant, thread string, m
 func fits(messages []functions.Message) int {
 	bytes := 0
 	for n, m := range messages {
-		bytes += len(m.Content)
+		bytes += hippo.Message{Content: m.Content, Speaker: m.Speaker, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}.Bytes()
 		if n == hippo.MaxMessages || n > 0 && bytes > hippo.MaxSaveBytes {
 			return n
 		}

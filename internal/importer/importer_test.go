@@ -155,6 +155,20 @@ func TestTranscriptIsImportedOnce(t *testing.T) {
 	}
 }
 
+func TestRunOfMessagesIsNoLargerThanACallTakesWithTheirSpeakers(t *testing.T) {
+	f := fixture.Embedded(t)
+	content := strings.Repeat("x", hippo.MaxSaveBytes/100)
+	var text strings.Builder
+	for range 100 {
+		fmt.Fprintf(&text, `{"role":"user","content":"%s","created_at":"2026-10-01T10:00:00Z","speaker":"Caroline"}`+"\n", content)
+	}
+	got, err := importLines(f, text.String())
+	f.Must(err)
+	if got.Messages != 100 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestBadLineIsNumberedAndWhatCameBeforeStays(t *testing.T) {
 	const good = `{"role":"user","content":"x","created_at":"2026-10-01T10:00:00Z"}` + "\n"
 	for name, bad := range map[string]string{
