@@ -79,7 +79,7 @@ func notYAML(text string, err error) error {
 	if errors.As(err, &at) && at.Mark.Line > 0 {
 		return hippo.Errorf(hippo.Invalid, "", "line %d: is not YAML: %s", at.Mark.Line, at.Message)
 	}
-	return hippo.Wrap(hippo.Invalid, err, "is not YAML")
+	return hippo.Errorf(hippo.Invalid, "", "is not YAML: %v", err)
 }
 
 func readContract(node *yaml.Node, at string) (Contract, error) {

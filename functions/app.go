@@ -1,6 +1,7 @@
 // Package functions wires the parts together behind the functions that are
 // deployed: it reads the configuration, makes the clients, and turns requests
-// and events into calls. It decides nothing else.
+// and events into calls. Beside that it decides what SaveTurn takes and how
+// OpenMemory pages, which are a call of the store each.
 package functions
 
 import (

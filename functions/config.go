@@ -167,6 +167,9 @@ func (c Config) Layout() (hippo.Layout, error) {
 
 // variable says which variable a template's error is about.
 func variable(err error, format string) error {
-	field, _, _ := strings.Cut(err.Error(), ":")
-	return hippo.InField(err, fmt.Sprintf(format, strings.ToUpper(field)))
+	var e *hippo.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return hippo.InField(err, fmt.Sprintf(format, strings.ToUpper(e.Field)))
 }

@@ -3,11 +3,22 @@ package functions_test
 import (
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sethvargo/go-envconfig"
+
+	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/functions"
 )
+
+func TestWithoutSettingsTheTrustedSpeakersAreTheWritersOwn(t *testing.T) {
+	config, err := functions.ConfigFromEnv(t.Context(), envconfig.MapLookuper(nil))
+	if err != nil || !slices.Equal(config.Trusted, episodewriter.DefaultTrusted()) {
+		t.Errorf("%q, error %v", config.Trusted, err)
+	}
+}
 
 func TestEveryVariableIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/configuration.md")

@@ -17,9 +17,11 @@ import (
 	"github.com/hippofire/hippofire/hippo"
 )
 
-// maxBody bounds a request's body. It holds the largest SaveTurn or RecordEpisode
-// with the quoting of JSON; the platform's own limit is 32 MiB.
-const maxBody = 6 << 20
+// maxBody bounds a request's body. It holds the 3 MiB of the largest SaveTurn or
+// RecordEpisode in whatever form a client writes JSON, which takes up to six bytes for
+// one of the text (\u000a), and names and ids beside it. The platform's own limit is
+// 32 MiB.
+const maxBody = 20 << 20
 
 // Problem is an error as RFC 9457 writes it, with the field at fault beside it.
 type Problem struct {
@@ -80,6 +82,21 @@ func readBody(w http.ResponseWriter, r *http.Request, within time.Duration) ([]b
 	return body, err
 }
 
+// told says what a caller is told of an error: our own words, and not those of what
+// it stands on, which name documents and more.
+func told(err error) string {
+	var e *hippo.Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	ours := *e
+	ours.Err = nil
+	if cause, ok := e.Err.(*hippo.Error); ok {
+		ours.Err = errors.New(told(cause))
+	}
+	return ours.Error()
+}
+
 // fail answers with the problem that err is. What is not the caller's to mend is
 // logged too, and its details stay in the log.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -88,7 +105,7 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = hippo.Errorf(hippo.TooLarge, "", "the body is larger than %d bytes", tooLarge.Limit)
 	}
 	kind := hippo.ErrorKindOf(err)
-	p := Problem{Status: kind.HTTPStatus(), Detail: err.Error()}
+	p := Problem{Status: kind.HTTPStatus(), Detail: told(err)}
 	var e *hippo.Error
 	if errors.As(err, &e) {
 		p.Field, p.Figures = e.Field, e.Figures
@@ -148,7 +165,7 @@ func decodeStrict(body []byte, into any) error {
 			name, _ := strconv.Unquote(field)
 			return hippo.Errorf(hippo.Invalid, name, "is no field of this request")
 		}
-		return hippo.Wrap(hippo.Invalid, err, "the body cannot be read")
+		return hippo.Errorf(hippo.Invalid, "", "the body cannot be read: %v", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return hippo.Errorf(hippo.Invalid, "", "the body holds more than one JSON value")

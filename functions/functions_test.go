@@ -3,6 +3,7 @@ package functions_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -204,10 +205,11 @@ func TestBadInputIsRefusedWithTheFieldAtFault(t *testing.T) {
 		{"no messages", "SaveTurn", `{"tenant":"t","thread":"th"}`, 400, "messages"},
 		{"unknown role", "SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m","role":"robot","content":"x"}]}`, 400, "messages[0].role"},
 		{"bad time", "SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m","role":"user","content":"x","created_at":"yesterday"}]}`, 400, "messages[0].created_at"},
+		{"time that stands for none", "SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m","role":"user","content":"x","created_at":"1970-01-01T01:00:00+01:00"}]}`, 400, "messages[0].created_at"},
 		{"same id twice", "SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m","role":"user","content":"x"},{"id":"m","role":"user","content":"y"}]}`, 400, "messages[1].id"},
 		{"tool result without its call", "SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m","role":"tool","content":"x"}]}`, 400, "messages[0].tool_call_id"},
 		{"too large a message", "SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m","role":"user","content":"` + strings.Repeat("x", hippo.MaxMessageBytes+1) + `"}]}`, 413, "messages[0].content"},
-		{"too large a body", "SaveTurn", `{"tenant":"` + strings.Repeat("x", 7<<20) + `"}`, 413, ""},
+		{"too large a body", "SaveTurn", `{"tenant":"` + strings.Repeat("x", 21<<20) + `"}`, 413, ""},
 		{"bad new message", "TurnContext", `{"tenant":"t","thread":"th","message":{"id":"m","role":"user","content":""}}`, 400, "message.content"},
 		{"unknown message", "RecordEpisode", `{"tenant":"t","thread":"th","from":"m1","to":"m2","episode":""}`, 404, "from"},
 		{"memory without a name", "RecordEpisode", `{"tenant":"t","thread":"th","from":"m1","to":"m2","episode":"","writes":[{"name":"","content":""}]}`, 400, "writes[0].name"},
@@ -267,6 +269,28 @@ func TestStoreThatIsDownIsA503WithRetryAfter(t *testing.T) {
 	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || strings.Contains(fmt.Sprint(a.body), "secret") {
 		t.Errorf("%d %v", a.status, a.body)
 	}
+}
+
+func TestWordsOfTheStoreAreNotTold(t *testing.T) {
+	f := fixture.Embedded(t)
+	s := serve(f)
+	says := errors.New("rpc error: projects/p/databases/d/documents/tenants/t/memories/cGFnZXM")
+	for _, kind := range []hippo.ErrorKind{hippo.Invalid, hippo.TooLarge, hippo.Conflict, hippo.NotFound} {
+		f.Fault.Before = f.FailAll("SaveMessages", hippo.Wrap(kind, hippo.Wrap(kind, says, "commit"), "write documents"))
+		a := s.post("SaveTurn", `{"tenant":"t","thread":"th","messages":[{"id":"m","role":"user","content":"x"}]}`)
+		if a.status != kind.HTTPStatus() || a.body["detail"] != "write documents: commit" {
+			t.Errorf("%s: %d %v", kind, a.status, a.body)
+		}
+	}
+}
+
+func TestLargestSaveTurnFitsInWhateverFormItsJSONHas(t *testing.T) {
+	s := serve(fixture.Embedded(t))
+	var messages []string
+	for i := range 6 {
+		messages = append(messages, fmt.Sprintf(`{"id":"m%d","role":"user","content":"%s"}`, i, strings.Repeat(`\u000a`, hippo.MaxSaveBytes/6)))
+	}
+	s.ok("SaveTurn", `{"tenant":"t","thread":"th","messages":[`+strings.Join(messages, ",")+`]}`)
 }
 
 func TestLongMemoryIsReadInPages(t *testing.T) {

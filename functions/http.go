@@ -34,6 +34,9 @@ func (w Message) message(prefix string) (hippo.Message, error) {
 		if err != nil {
 			return m, hippo.InField(err, prefix+".created_at")
 		}
+		if at == 0 {
+			return m, hippo.Errorf(hippo.Invalid, prefix+".created_at", "%s stands for no time: use one beside it", at)
+		}
 		m.CreatedAt = at
 	}
 	return m, hippo.Under(m.Check(), prefix)
@@ -46,12 +49,7 @@ type ThreadRef struct {
 }
 
 func (t ThreadRef) ids() (hippo.TenantID, hippo.ThreadID, error) {
-	tenant, err := hippo.NewTenantID(t.Tenant)
-	if err != nil {
-		return "", "", hippo.InField(err, "tenant")
-	}
-	thread, err := hippo.NewThreadID(t.Thread)
-	return tenant, thread, hippo.InField(err, "thread")
+	return hippo.ThreadOf(t.Tenant, t.Thread)
 }
 
 // Record records what a memory pass filed.
@@ -190,22 +188,6 @@ func (a *App) Open(ctx context.Context, req OpenRequest) (OpenResponse, error) {
 		return OpenResponse{}, hippo.Errorf(hippo.Invalid, "offset", "%d lies outside the memory's %d bytes", req.Offset, len(m.Content))
 	}
 	resp := OpenResponse{Name: req.Name, UpdatedAt: m.UpdatedAt, Bytes: len(m.Content)}
-	resp.Content, resp.NextOffset = page(m.Content, req.Offset, req.Limit)
+	resp.Content, _, resp.NextOffset = hippo.Part(m.Content, req.Offset, req.Limit)
 	return resp, nil
-}
-
-// page cuts a page out of a text, at the boundaries of code points. next is where
-// the following one begins; 0 on the last.
-func page(text string, offset, limit int) (part string, next int) {
-	for offset > 0 && offset < len(text) && !utf8.RuneStart(text[offset]) {
-		offset--
-	}
-	end := offset + limit
-	if end >= len(text) {
-		return text[offset:], 0
-	}
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[offset:end], end
 }

@@ -56,7 +56,7 @@ func eventOf(r *http.Request) (event.Event, error) {
 		err = e.Validate()
 	}
 	if err != nil {
-		return event.Event{}, hippo.Wrap(hippo.Invalid, err, "the request is no event")
+		return event.Event{}, hippo.Errorf(hippo.Invalid, "", "the request is no event: %v", err)
 	}
 	return *e, nil
 }
