@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hippofire/hippofire/episodewriter"
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/client"
@@ -52,7 +53,7 @@ func (s *stack) start(ctx context.Context, kind localstack.StoreKind) error {
 	log := functions.NewLog(io.Discard)
 	serve := localstack.Framework(functions.Config{
 		Project: project, Database: localstack.DefaultDatabase, Naming: string(hippo.Base64URL), Window: 30,
-		Trusted: []string{string(hippo.User), string(hippo.Assistant)}, CacheBytes: 64 << 20,
+		Trusted: episodewriter.DefaultTrusted(), CacheBytes: 64 << 20,
 		TurnDeadline: time.Minute,
 	}, log)
 	config := localstack.Config{
