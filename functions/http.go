@@ -30,12 +30,9 @@ func (w Message) message(prefix string) (hippo.Message, error) {
 		Speaker: w.Speaker, ToolCalls: w.ToolCalls, ToolCallID: w.ToolCallID,
 	}
 	if w.CreatedAt != "" {
-		at, err := hippo.ParseMicros(w.CreatedAt)
+		at, err := hippo.ParseCreatedAt(w.CreatedAt)
 		if err != nil {
 			return m, hippo.InField(err, prefix+".created_at")
-		}
-		if at == 0 {
-			return m, hippo.Errorf(hippo.Invalid, prefix+".created_at", "%s stands for no time: use one beside it", at)
 		}
 		m.CreatedAt = at
 	}

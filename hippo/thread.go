@@ -65,6 +65,16 @@ type ToolCall struct {
 	Arguments string `json:"arguments"`
 }
 
+// ParseCreatedAt reads the time of a message. Its error is of kind Invalid, also for
+// the time that Message takes for none.
+func ParseCreatedAt(s string) (Micros, error) {
+	at, err := ParseMicros(s)
+	if err == nil && at == 0 {
+		err = Errorf(Invalid, "", "%s stands for no time: use one beside it", at)
+	}
+	return at, err
+}
+
 // Position is the message's place in its thread.
 func (m Message) Position() Position { return Position{At: m.CreatedAt, ID: m.ID} }
 

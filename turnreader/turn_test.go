@@ -583,7 +583,7 @@ func (r *reading) tenantThatKnowsItsName(tenant hippo.TenantID) error {
 func Test300TenantsUnderASmallCache(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newReader(f)
-		index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 2000, f.Log())
+		index := turnreader.NewIndex(f.Fault, f.Layout.Naming, f.Asked, 20_000, f.Log())
 		var made errgroup.Group
 		made.SetLimit(16)
 		for i := range 300 {

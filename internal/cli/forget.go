@@ -55,6 +55,9 @@ func (c *forgetCmd) Run(ctx context.Context, to console) error {
 		return to.printJSON(done)
 	}
 	done.print(to)
+	if c.Thread == "" && c.Memory == "" && c.Data == "" {
+		to.say("Where the hook is deployed, the deletions bring about an empty index. Once they have been delivered, repeat this to delete that too.")
+	}
 	return nil
 }
 
@@ -116,7 +119,6 @@ func (f forgotten) print(to console) {
 		to.say("%d documents of the thread %s of %s deleted; then none was left", f.Documents, f.Thread, f.Tenant)
 	case f.Memory == "":
 		to.say("%d documents of %s deleted; then none was left", f.Documents, f.Tenant)
-		to.say("Where the hook is deployed, the deletions bring about an empty index. Once they have been delivered, repeat this to delete that too.")
 	default:
 		to.say("The memory %s of %s is deleted, with its entry, moves and pointers.", f.Memory, f.Tenant)
 		for _, l := range f.Lines {

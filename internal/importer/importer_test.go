@@ -176,6 +176,8 @@ func TestBadLineIsNumberedAndWhatCameBeforeStays(t *testing.T) {
 		"unknown field":  `{"role":"user","content":"x","created_at":"2026-10-01T10:00:00Z","colour":1}`,
 		"no time":        `{"role":"user","content":"x"}`,
 		"bad time":       `{"role":"user","content":"x","created_at":"noon"}`,
+		"no real time":   `{"role":"user","content":"x","created_at":"1970-01-01T00:00:00Z"}`,
+		"too late":       `{"role":"user","content":"x","created_at":"9999-12-31T23:59:59Z"}`,
 		"unknown role":   `{"role":"robot","content":"x","created_at":"2026-10-01T10:00:00Z"}`,
 		"bad thread":     `{"role":"user","content":"x","created_at":"2026-10-01T10:00:00Z","thread":"a/b"}`,
 		"far too long":   `{"role":"user","content":"` + strings.Repeat("x", 2<<20) + `"}`,

@@ -103,14 +103,12 @@ func readLine(text []byte, seen map[string]int) (line, error) {
 // check holds a line to the rules of the function it will be sent to, so that
 // the error names the line and not a run of them.
 func (l line) check() error {
-	if _, err := hippo.NewTenantID(l.Tenant); err != nil {
-		return hippo.InField(err, "tenant")
+	if _, _, err := hippo.ThreadOf(l.Tenant, l.Thread); err != nil {
+		return err
 	}
-	if _, err := hippo.NewThreadID(l.Thread); err != nil {
-		return hippo.InField(err, "thread")
-	}
-	if _, err := hippo.ParseMicros(l.CreatedAt); err != nil {
+	at, err := hippo.ParseCreatedAt(l.CreatedAt)
+	if err != nil {
 		return hippo.InField(err, "created_at")
 	}
-	return hippo.Message{ID: hippo.MessageID(l.ID), Role: hippo.Role(l.Role), Content: l.Content, Speaker: l.Speaker}.Check()
+	return hippo.Message{ID: hippo.MessageID(l.ID), Role: hippo.Role(l.Role), Content: l.Content, Speaker: l.Speaker, CreatedAt: at}.Check()
 }
