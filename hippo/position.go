@@ -84,9 +84,9 @@ func ParsePosition(s string) (Position, error) {
 	if err != nil {
 		return Position{}, Errorf(Invalid, "", "%q is no position", s)
 	}
-	id := s[len(microsLayout)+1:]
-	if err := checkDocumentID(id, MaxDocumentIDBytes); err != nil {
+	p := Position{At: MicrosOf(t), ID: MessageID(s[len(microsLayout)+1:])}
+	if p.At < minMicros || checkDocumentID(string(p.ID), MaxDocumentIDBytes) != nil {
 		return Position{}, Errorf(Invalid, "", "%q is no position", s)
 	}
-	return Position{At: MicrosOf(t), ID: MessageID(id)}, nil
+	return p, nil
 }
