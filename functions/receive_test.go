@@ -153,8 +153,8 @@ func TestRequestsThatAreNoEventsAreRefused(t *testing.T) {
 		if a := s.do(broken); a.status != http.StatusBadRequest {
 			t.Errorf("%s answered an event without an id with %d", function, a.status)
 		}
-		if a := s.do(s.eventRequest(t.Context(), function, make([]byte, 7<<20))); a.status != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s answered a body of 7 MiB with %d", function, a.status)
+		if a := s.do(s.eventRequest(t.Context(), function, make([]byte, 21<<20))); a.status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s answered a body of 21 MiB with %d", function, a.status)
 		}
 	}
 }

@@ -24,7 +24,8 @@ func timeGen() *rapid.Generator[hippo.Micros] {
 
 func positionGen() *rapid.Generator[hippo.Position] {
 	return rapid.Custom(func(t *rapid.T) hippo.Position {
-		return hippo.Position{At: timeGen().Draw(t, "at"), ID: hippo.MessageID(rapid.StringMatching(`[a-zé_.]{1,6}`).Draw(t, "id"))}
+		id := rapid.StringMatching(`[a-zé_.]{1,6}`).Filter(func(s string) bool { _, err := hippo.NewMemoryID(s); return err == nil })
+		return hippo.Position{At: timeGen().Draw(t, "at"), ID: hippo.MessageID(id.Draw(t, "id"))}
 	})
 }
 
