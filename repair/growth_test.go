@@ -201,6 +201,25 @@ func TestIDsThatMeetInOneShardDoNotMakeTheIndexGrowForEver(t *testing.T) {
 	}
 }
 
+func TestABuildWhoseIDsFitIntoNoNumberOfShardsEnds(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newRepairer(f, repair.Options{})
+	f.SaveMemories(fixture.LongNames(720, 128)...)
+	for range 2 { // the second message carries on what the first has left
+		err := r.Handle(t.Context(), ask())
+		next := f.Meta().Next
+		if hippo.ErrorKindOf(err) != hippo.TooLarge || !strings.Contains(fmt.Sprint(err), string(next.ID)+"-") {
+			t.Fatalf("got %v, want too large, and which shard of %s", err, next.ID)
+		}
+		if n := len(f.Index().Shards); next.Shards != 64 || n != 64 {
+			t.Errorf("%d shards are there and next has %d, want 64, eight times what its size needs", n, next.Shards)
+		}
+	}
+	if causes := f.Asked.Causes(); len(causes) > 0 {
+		t.Errorf("the builder asked for %v", causes)
+	}
+}
+
 func TestIDsAreSoLongThatAShardHolds700(t *testing.T) {
 	f := fixture.Embedded(t)
 	r := newRepairer(f, repair.Options{})
