@@ -134,6 +134,7 @@ func (w *run) begun() hippo.Report {
 	report := hippo.Report{Tenant: w.message.Tenant, Version: hippo.IndexVersion, Cause: string(w.message.Cause)}
 	if w.message.Run != nil {
 		report = *w.message.Run
+		report.Tenant = w.message.Tenant // whatever the message says it ran for
 	}
 	report.Findings = maps.Clone(report.Findings)
 	if report.Findings == nil {
