@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -45,11 +46,20 @@ type Reconciler struct {
 	naming hippo.Naming
 	asker  Asker
 	sizes  *sizes
+	log    *slog.Logger
 }
 
-// New makes a Reconciler over a store, which asks for repairs through asker.
+// New makes a Reconciler over a store, which asks for repairs through asker and
+// logs nothing.
 func New(store hippo.IndexStore, naming hippo.Naming, asker Asker) *Reconciler {
-	return &Reconciler{store: store, naming: naming, asker: asker, sizes: newSizes()}
+	return &Reconciler{store: store, naming: naming, asker: asker, sizes: newSizes(), log: slog.New(slog.DiscardHandler)}
+}
+
+// LogTo makes r log what fails beside its writing, which no caller is told of. It
+// is called before r is used, and returns r.
+func (r *Reconciler) LogTo(log *slog.Logger) *Reconciler {
+	r.log = log
+	return r
 }
 
 // Reconcile makes the entries of the named memories equal to what the store
