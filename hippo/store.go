@@ -107,10 +107,12 @@ type IndexStore interface {
 	RemoveEntries(ctx context.Context, tenant TenantID, target ShardTarget) error
 	// AnnounceGeneration names next as the generation being filled and creates
 	// all its shards, empty, in one commit. It keeps what read names as Current.
-	// Where meta is no longer as it was read, it is Conflict and nothing changes.
+	// Where meta is no longer as it was read, it is Conflict and nothing changes. A
+	// generation without an id or shards is Invalid.
 	AnnounceGeneration(ctx context.Context, tenant TenantID, read Meta, next Generation) (Meta, error)
 	// PromoteGeneration makes Next the Current and names no Next. Where meta is
-	// no longer as it was read, it is Conflict and nothing changes.
+	// no longer as it was read, it is Conflict and nothing changes. A meta that was
+	// read without a Next is Invalid.
 	PromoteGeneration(ctx context.Context, tenant TenantID, read Meta) (Meta, error)
 	// SweepIndex deletes the shards that meta, in the snapshot in which they were
 	// listed, does not name, and tells how many.
