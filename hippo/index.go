@@ -133,6 +133,10 @@ func ShardsFor(entries int, bytes int64) int {
 	return int((n + ShardStep - 1) / ShardStep * ShardStep)
 }
 
+// ShardsPerQuery is how many shards one query can ask for beside meta: Firestore
+// takes 30 clauses of an OR.
+const ShardsPerQuery = 29
+
 // Meta names the generation that readers use and the one being filled. The zero
 // value is a meta that does not exist.
 type Meta struct {
