@@ -226,7 +226,10 @@ type Item struct {
 // CompareItems is the order of the memory list: latest change first, then name
 // by its bytes.
 func CompareItems(a, b Item) int {
-	return cmp.Or(cmp.Compare(b.UpdatedAt, a.UpdatedAt), strings.Compare(a.Name, b.Name))
+	if c := cmp.Compare(b.UpdatedAt, a.UpdatedAt); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Name, b.Name)
 }
 
 // Items is the list that a scan's entries give: what is listable, in order.
