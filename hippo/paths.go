@@ -8,7 +8,7 @@ import (
 // Paths are the templates of every document's path, relative to the database.
 // Each template names its placeholders in braces, each a whole segment, each
 // once: {tenant} first, then {thread} where there is one, then the document's
-// own. The documents are described in docs/design.md.
+// own. The documents are described in package store/schema.
 type Paths struct {
 	Memory  string // the truth; {tenant}, {memory}
 	Index   string // meta and shards; {tenant}, {shard}

@@ -2,7 +2,7 @@
 // what is said, asks for the context of each model call, hands the model's tool
 // calls to the functions, and files what was learned when the turn is over.
 //
-//	go run ./cmd/hippofire local --store embedded      # in another terminal
+//	go run ./cmd/hippofire local --store embedded --functions-port 8080   # in another terminal
 //	MODEL_URL=http://127.0.0.1:11434/v1 MODEL=llama3.2 go run ./examples/agent
 //
 // Any server of chat completions will do for the model.

@@ -3,10 +3,10 @@
 //
 //	go run ./examples/go http://127.0.0.1:8080 [THREAD]
 //
-// The address is what "hippofire local" prints. HIPPOFIRE_TOKEN is the identity token
-// that deployed functions ask for. Where FIRESTORE_EMULATOR_HOST and
-// HIPPOFIRE_PROJECT are set, the pass writes one memory by itself, as an agent does
-// that has a database client; docs/agent.md shows the same with Google's library.
+// The address is what "hippofire local" prints; docs/deploy.md says how deployed
+// functions are called. Where FIRESTORE_EMULATOR_HOST and HIPPOFIRE_PROJECT are set,
+// the pass writes one memory by itself, as an agent does that has a database
+// client; docs/agent.md shows the same with Google's library.
 package main
 
 import (
@@ -70,8 +70,8 @@ func exchange(a agent) error {
 		"episode": "Took the place on Main St at $2,300 a month; papers to be asked for",
 		"writes":  []any{object{"name": "pages/Second Location", "content": "Main St, $2,300 a month, agreed."}},
 	}
-	if host := os.Getenv("FIRESTORE_EMULATOR_HOST"); host != "" {
-		if err := writeMemory(host, os.Getenv("HIPPOFIRE_PROJECT"), "notebook/Papers", "Ask for the lease of Main St."); err != nil {
+	if host, project := os.Getenv("FIRESTORE_EMULATOR_HOST"), os.Getenv("HIPPOFIRE_PROJECT"); host != "" && project != "" {
+		if err := writeMemory(host, project, "notebook/Papers", "Ask for the lease of Main St."); err != nil {
 			return err
 		}
 		episode["wrote"] = []string{"notebook/Papers"}
@@ -116,7 +116,7 @@ func (a agent) lookBack(handle string) error {
 func (a agent) call(function string, body object, into any) error {
 	body["tenant"], body["thread"] = tenant, a.thread
 	for attempt := 0; ; attempt++ {
-		passing, err := post(a.base+"/"+function, os.Getenv("HIPPOFIRE_TOKEN"), body, into)
+		passing, err := post(a.base+"/"+function, "", body, into)
 		if err == nil || !passing || attempt == 3 {
 			return err
 		}

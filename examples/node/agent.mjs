@@ -2,10 +2,10 @@
 //
 //     node examples/node/agent.mjs http://127.0.0.1:8080 [THREAD]
 //
-// The address is what "hippofire local" prints. HIPPOFIRE_TOKEN is the identity token
-// that deployed functions ask for. Where FIRESTORE_EMULATOR_HOST and HIPPOFIRE_PROJECT
-// are set, the pass writes one memory by itself, as an agent does that has a database
-// client; docs/agent.md shows the same with Google's library.
+// The address is what "hippofire local" prints; docs/deploy.md says how deployed functions
+// are called. Where FIRESTORE_EMULATOR_HOST and HIPPOFIRE_PROJECT are set, the pass
+// writes one memory by itself, as an agent does that has a database client;
+// docs/agent.md shows the same with Google's library.
 
 import { memoryId } from "./memory_id.mjs";
 
@@ -28,10 +28,9 @@ async function post(url, body, headers) {
 // call calls a function, and again while the failure may pass: a repeated call
 // changes nothing.
 async function call(name, body) {
-  const headers = env.HIPPOFIRE_TOKEN ? { Authorization: `Bearer ${env.HIPPOFIRE_TOKEN}` } : {};
   for (let attempt = 0; ; attempt++) {
     try {
-      return await post(`${base}/${name}`, body, headers);
+      return await post(`${base}/${name}`, body);
     } catch (error) {
       if (error.status < 500 || attempt === 3) throw error;
     }
@@ -70,7 +69,7 @@ async function main() {
     episode: "Took the place on Main St at $2,300 a month; papers to be asked for",
     writes: [{ name: "pages/Second Location", content: "Main St, $2,300 a month, agreed." }],
   };
-  if (env.FIRESTORE_EMULATOR_HOST) {
+  if (env.FIRESTORE_EMULATOR_HOST && env.HIPPOFIRE_PROJECT) {
     await writeMemory("notebook/Papers", "Ask for the lease of Main St.");
     filed.wrote = ["notebook/Papers"];
   }

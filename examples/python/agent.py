@@ -2,10 +2,10 @@
 
     python3 examples/python/agent.py http://127.0.0.1:8080 [THREAD]
 
-The address is what "hippofire local" prints. HIPPOFIRE_TOKEN is the identity token
-that deployed functions ask for. Where FIRESTORE_EMULATOR_HOST and HIPPOFIRE_PROJECT
-are set, the pass writes one memory by itself, as an agent does that has a database
-client; docs/agent.md shows the same with Google's library.
+The address is what "hippofire local" prints; docs/deploy.md says how deployed functions
+are called. Where FIRESTORE_EMULATOR_HOST and HIPPOFIRE_PROJECT are set, the pass
+writes one memory by itself, as an agent does that has a database client;
+docs/agent.md shows the same with Google's library.
 """
 
 import json
@@ -28,11 +28,9 @@ def post(url, body, headers):
 
 def call(function, body):
     """Calls a function, and again while the failure may pass: a repeated call changes nothing."""
-    token = os.environ.get("HIPPOFIRE_TOKEN")
-    headers = {"Authorization": "Bearer " + token} if token else {}
     for attempt in range(4):
         try:
-            return post(f"{BASE}/{function}", body, headers)
+            return post(f"{BASE}/{function}", body, {})
         except urllib.error.HTTPError as error:
             problem = error.read().decode()
             if error.code < 500 or attempt == 3:
@@ -74,7 +72,7 @@ def main():
         "episode": "Took the place on Main St at $2,300 a month; papers to be asked for",
         "writes": [{"name": "pages/Second Location", "content": "Main St, $2,300 a month, agreed."}],
     }
-    if "FIRESTORE_EMULATOR_HOST" in os.environ:
+    if "FIRESTORE_EMULATOR_HOST" in os.environ and "HIPPOFIRE_PROJECT" in os.environ:
         write_memory("notebook/Papers", "Ask for the lease of Main St.")
         filed["wrote"] = ["notebook/Papers"]
     episode = {**where, "from": "m1", "to": "m2", "speaker": "user", **filed}

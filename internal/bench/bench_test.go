@@ -48,6 +48,11 @@ func TestEveryWayListsTheSameAndCostsWhatItSays(t *testing.T) {
 				t.Errorf("%s: %+v, want %d documents", way, row, want)
 			}
 		}
+		for _, size := range []int{20, 60} {
+			if report.Query[size] <= 0 || report.WarmOverQuery[size] <= 0 {
+				t.Errorf("%d memories: a query that finds nothing took %v ms, a warm list %v times as long", size, report.Query[size], report.WarmOverQuery[size])
+			}
+		}
 		byStore[t.Name()] = report.Rows
 	})
 	var bytesOf []map[Way]int64

@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
@@ -14,13 +16,16 @@ import (
 )
 
 type benchReachCmd struct {
-	File  string `arg:"" optional:"" help:"The file locomo10.json ($HIPPOFIRE_LOCOMO); by default the one in ../shared/data/locomo."`
-	Audit string `help:"Audit of the file's labels; by default audit-errors.json beside it." placeholder:"FILE"`
+	File  string `arg:"" optional:"" help:"The file locomo10.json; $HIPPOFIRE_LOCOMO where none is given."`
+	Audit string `help:"List of questions whose labels are wrong; audit-errors.json beside the file where there is one." placeholder:"FILE"`
 	JSON  bool   `help:"Print JSON."`
 }
 
 func (c *benchReachCmd) Run(ctx context.Context, to console) error {
-	data := cmp.Or(c.File, os.Getenv("HIPPOFIRE_LOCOMO"), filepath.Join("..", "shared", "data", "locomo", "locomo10.json"))
+	data := cmp.Or(c.File, os.Getenv("HIPPOFIRE_LOCOMO"))
+	if data == "" {
+		return hippo.Errorf(hippo.Invalid, "file", "is missing: name locomo10.json, or set HIPPOFIRE_LOCOMO to its path")
+	}
 	file, err := os.Open(data)
 	if err != nil {
 		return hippo.Wrap(hippo.Invalid, err, "opening the LoCoMo file")
@@ -30,12 +35,7 @@ func (c *benchReachCmd) Run(ctx context.Context, to console) error {
 	if err != nil {
 		return err
 	}
-	marks, err := os.Open(cmp.Or(c.Audit, filepath.Join(filepath.Dir(data), "audit-errors.json")))
-	if err != nil {
-		return hippo.Wrap(hippo.Invalid, err, "opening the audit")
-	}
-	defer marks.Close()
-	audited, err := bench.ReadAudit(marks)
+	audited, err := c.audited(data)
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,19 @@ func (c *benchReachCmd) Run(ctx context.Context, to console) error {
 		return to.printJSON(report)
 	}
 	return printReach(to, report)
+}
+
+// audited reads the audit; without one, no question counts as audited.
+func (c *benchReachCmd) audited(data string) (map[string]string, error) {
+	marks, err := os.Open(cmp.Or(c.Audit, filepath.Join(filepath.Dir(data), "audit-errors.json")))
+	if c.Audit == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, hippo.Wrap(hippo.Invalid, err, "opening the audit")
+	}
+	defer marks.Close()
+	return bench.ReadAudit(marks)
 }
 
 func printReach(to console, r bench.ReachReport) error {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/hippofire/hippofire/internal/bench"
 )
 
 func TestBenchTurnAndBenchLoadSpeakJSON(t *testing.T) {
@@ -26,5 +28,23 @@ func TestBenchTurnAndBenchLoadSpeakJSON(t *testing.T) {
 		if code, _, stderr := c.run(strings.Fields(args)...); code == 0 || !strings.Contains(stderr, flag) {
 			t.Errorf("%s: exit code %d, %s", args, code, stderr)
 		}
+	}
+}
+
+func TestBenchReachSaysWhichFileItNeedsAndGoesWithoutAnAudit(t *testing.T) {
+	c := newCommand(t)
+	if code, _, stderr := c.run("bench", "reach"); code != 2 || !strings.Contains(stderr, "HIPPOFIRE_LOCOMO") {
+		t.Errorf("without a file: exit code %d, %s", code, stderr)
+	}
+	path := invented(t)
+	var report bench.ReachReport
+	if err := json.Unmarshal([]byte(c.ok("bench", "reach", "--json", path)), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Questions != 10 || report.Audited != 0 {
+		t.Errorf("without an audit: %d questions, %d audited", report.Questions, report.Audited)
+	}
+	if code, _, stderr := c.run("bench", "reach", path, "--audit", "nowhere.json"); code != 2 || !strings.Contains(stderr, "audit") {
+		t.Errorf("with an audit that is not there: exit code %d, %s", code, stderr)
 	}
 }

@@ -33,7 +33,7 @@ var errDifferent = errors.New("different")
 type commands struct {
 	Demo     demoCmd     `cmd:"" help:"Show on a sample conversation what a model sees, with Hippofire and without."`
 	Local    localCmd    `cmd:"" help:"Run the functions with a store and everything between them on this machine, until Ctrl-C."`
-	Import   importCmd   `cmd:"" help:"Load conversations from a file through the running functions."`
+	Import   importCmd   `cmd:"" help:"Load conversations from a file through the functions of the local stack."`
 	Turn     turnCmd     `cmd:"" help:"Show the context of a thread's next turn as a model would see it."`
 	Episodes episodesCmd `cmd:"" help:"List a thread's episodes: handles, lines, blocked ones too, and what became of each pointer."`
 	Ls       lsCmd       `cmd:"" help:"List tenants, threads and how much they hold."`

@@ -29,7 +29,7 @@ const probeTenant = hippo.TenantID("hippofire-doctor-probe")
 
 type doctorCmd struct {
 	target
-	Indexes string   `help:"The firestore.indexes.json that was deployed." default:"firestore.indexes.json" placeholder:"FILE"`
+	Indexes string   `help:"The firestore.indexes.json that was deployed; the one in this folder unless given." placeholder:"FILE"`
 	Tenant  []string `help:"Tenants to look at; all of them where none is named." placeholder:"ID"`
 	Probe   bool     `help:"Also write a memory of a tenant of its own, wait until the trigger has indexed it, and delete it."`
 	JSON    bool     `help:"Print JSON."`
@@ -123,10 +123,12 @@ func (c *doctorCmd) topic() diagnosis {
 }
 
 // indexes compares the file with what the layout needs. Which indexes the database
-// has, only an administrator's call can tell; scripts/deploy makes it.
+// has, only an administrator's call can tell; scripts/deploy makes it. The file of
+// a clone is that of the default layout and says nothing about another.
 func (c *doctorCmd) indexes(layout hippo.Layout) diagnosis {
-	d := diagnosis{Check: "indexes in " + c.Indexes, Fix: "scripts/deploy makes the indexes of these settings; its --files writes the file"}
-	text, err := os.ReadFile(c.Indexes)
+	name := cmp.Or(c.Indexes, "firestore.indexes.json")
+	d := diagnosis{Check: "indexes in " + name, Fix: "scripts/deploy makes the indexes of these settings; its --files writes the file"}
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		d.OK, d.Says = true, "there is no such file here to look into"
 		return d
@@ -141,7 +143,11 @@ func (c *doctorCmd) indexes(layout hippo.Layout) diagnosis {
 	}
 	lacks := file.Lacks(firestoreconf.Indexes(layout))
 	d.OK, d.Says = len(lacks) == 0, "all that this layout needs"
-	if !d.OK {
+	switch {
+	case d.OK:
+	case c.Indexes == "" && len(file.Lacks(firestoreconf.Indexes(hippo.DefaultLayout()))) == 0:
+		d.OK, d.Says = true, "that is the default layout's; scripts/deploy --files writes one of these settings, for --indexes"
+	default:
 		d.Says = "missing: " + strings.Join(lacks, "; ")
 	}
 	return d

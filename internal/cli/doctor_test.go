@@ -9,6 +9,8 @@ import (
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/emulator/emulatortest"
 	"github.com/hippofire/hippofire/internal/firestoreconf"
+	"github.com/hippofire/hippofire/store/embedded"
+	"github.com/hippofire/hippofire/store/storetest"
 )
 
 func TestDoctorNamesEachProblemWithItsFix(t *testing.T) {
@@ -46,6 +48,35 @@ func TestDoctorNamesEachProblemWithItsFix(t *testing.T) {
 	}
 	if code, out, _ := c.run("doctor", "--data", dir, "--json", "--tenant", "nobody"); code != 1 || !strings.Contains(out, `"fix"`) {
 		t.Errorf("as JSON: exit code %d\n%s", code, out)
+	}
+}
+
+func TestDoctorDoesNotHoldTheDefaultLayoutsFileAgainstAnAdoptedStore(t *testing.T) {
+	c := newAdopting(t)
+	dir, file := filepath.Join(c.dir, "data"), filepath.Join(c.dir, "firestore.indexes.json")
+	store, err := embedded.Open(dir, storetest.OtherLayout(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	usual := firestoreconf.Indexes(hippo.DefaultLayout())
+	if err := os.WriteFile(file, usual.JSON(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, stderr := c.run("doctor", "--data", dir); code != 0 || !strings.Contains(out, "that is the default layout's") {
+		t.Errorf("beside the file of a clone: exit code %d\n%s%s", code, out, stderr)
+	}
+	if code, out, _ := c.run("doctor", "--data", dir, "--indexes", file); code != 1 || !strings.Contains(out, "BAD  indexes") {
+		t.Errorf("with that file named: exit code %d\n%s", code, out)
+	}
+	usual.Exempt = usual.Exempt[1:]
+	if err := os.WriteFile(file, usual.JSON(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := c.run("doctor", "--data", dir); code != 1 || !strings.Contains(out, "BAD  indexes") {
+		t.Errorf("beside a file of neither layout: exit code %d\n%s", code, out)
 	}
 }
 

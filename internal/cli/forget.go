@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/forget"
 	"github.com/hippofire/hippofire/reconcile"
@@ -15,7 +17,7 @@ type forgetCmd struct {
 	Tenant string `required:"" help:"Tenant to forget, with everything of it unless --thread or --memory says less." placeholder:"ID"`
 	Thread string `help:"Forget this thread of the tenant alone." placeholder:"ID" xor:"what"`
 	Memory string `help:"Forget this memory of the tenant alone." placeholder:"NAME" xor:"what"`
-	Yes    bool   `help:"Do it. Without this, only how much there is is shown."`
+	Yes    bool   `help:"Do it. Without this, only how much the tenant holds is shown. With it, the store has to be named by --project or --data, unless it is the local stack that runs here."`
 	JSON   bool   `help:"Print JSON."`
 }
 
@@ -29,13 +31,16 @@ type forgotten struct {
 }
 
 // Run deletes, and then looks whether anything is left.
-func (c *forgetCmd) Run(ctx context.Context, to console) error {
+func (c *forgetCmd) Run(ctx context.Context, line *kong.Context, to console) error {
 	tenants, err := tenantIDs([]string{c.Tenant})
 	if err != nil {
 		return err
 	}
 	if !c.Yes {
 		return c.show(ctx, to, tenants[0])
+	}
+	if err := c.meant(line); err != nil {
+		return err
 	}
 	store, err := c.open(ctx, writes)
 	if err != nil {
@@ -58,6 +63,20 @@ func (c *forgetCmd) Run(ctx context.Context, to console) error {
 	return nil
 }
 
+// meant refuses a store that the environment alone names: it may be another than
+// the one that whoever typed the command has in mind.
+func (c *forgetCmd) meant(line *kong.Context) error {
+	if err := c.resolve(); err != nil || c.running {
+		return err
+	}
+	for _, p := range line.Path {
+		if p.Flag != nil && (p.Flag.Name == "project" || p.Flag.Name == "data") {
+			return nil
+		}
+	}
+	return hippo.Errorf(hippo.Invalid, "--project", "nothing was deleted: the environment names %s; to delete there, name it by --project or --data", c.where())
+}
+
 func (c *forgetCmd) show(ctx context.Context, to console, tenant hippo.TenantID) error {
 	store, err := c.open(ctx, reads)
 	if err != nil {
@@ -71,7 +90,7 @@ func (c *forgetCmd) show(ctx context.Context, to console, tenant hippo.TenantID)
 	if err := to.printJSON(counts); err != nil {
 		return err
 	}
-	return hippo.Errorf(hippo.Invalid, "--yes", "is missing: nothing was deleted")
+	return hippo.Errorf(hippo.Invalid, "--yes", "is missing: nothing was deleted in %s", c.where())
 }
 
 func (c *forgetCmd) forget(ctx context.Context, store *opened, tenant hippo.TenantID) (done forgotten, err error) {

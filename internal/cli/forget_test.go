@@ -57,9 +57,24 @@ func filesSay(t *testing.T, dir, text string) bool {
 	return found
 }
 
+func TestForgetDeletesNothingWhereTheEnvironmentAloneNamesTheStore(t *testing.T) {
+	dir, c := plantedIn(t), newCommand(t)
+	for _, set := range []string{"HIPPOFIRE_DATA=" + dir, "GOOGLE_CLOUD_PROJECT=somebodys-project"} {
+		c.env = append(c.env[:len(c.env):len(c.env)], set)
+		_, where, _ := strings.Cut(set, "=")
+		if code, out, stderr := c.run("forget", "--tenant", "acme", "--yes"); code != 2 || !strings.Contains(stderr, where) || !strings.Contains(stderr, "--project") {
+			t.Errorf("with %s: exit code %d, %q %q", set, code, out, stderr)
+		}
+		c.env = c.env[:len(c.env)-1]
+	}
+	if !filesSay(t, dir, planted.OfMemories("acme")[0]) {
+		t.Error("it was deleted all the same")
+	}
+}
+
 func TestForgetLeavesNothingInTheFiles(t *testing.T) {
 	dir, c := plantedIn(t), newCommand(t)
-	if code, out, stderr := c.run("forget", "--data", dir, "--tenant", "acme"); code != 2 || !strings.Contains(out, `"memories"`) || !strings.Contains(stderr, "--yes") {
+	if code, out, stderr := c.run("forget", "--data", dir, "--tenant", "acme"); code != 2 || !strings.Contains(out, `"memories"`) || !strings.Contains(stderr, "--yes") || !strings.Contains(stderr, dir) {
 		t.Errorf("without --yes: exit code %d, %q %q", code, out, stderr)
 	}
 	out := c.ok("forget", "--data", dir, "--tenant", "acme", "--memory", planted.Memory("acme"), "--yes")

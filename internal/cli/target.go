@@ -59,6 +59,17 @@ func (t *target) resolve() error {
 	return nil
 }
 
+// where names the store of a resolved target.
+func (t *target) where() string {
+	switch {
+	case t.Data != "":
+		return "the embedded store in " + t.Data
+	case t.Firestore != "":
+		return "the project " + t.Project + " of the emulator at " + t.Firestore
+	}
+	return "the project " + t.Project + ", database " + t.Database
+}
+
 // config is the functions' configuration from the environment, for this target.
 func (t *target) config(ctx context.Context) (functions.Config, hippo.Layout, error) {
 	config, err := functions.ConfigFromEnv(ctx, envconfig.OsLookuper())

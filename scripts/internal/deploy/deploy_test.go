@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hippofire/hippofire/functions"
+	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/firestoreconf"
 	"github.com/hippofire/hippofire/store/storetest"
 )
@@ -71,7 +72,7 @@ func (p *project) deploy(s Settings) (*runner, error) {
 	return r, r.deploy(p.Context(), steps)
 }
 
-const ourRules = "// Everything is written and read by the functions, which these rules do not bind.\n"
+const ourRules = "match /{document=**} {\n allow read, write: if false;\n}"
 
 var someValues = map[string]string{
 	"HIPPOFIRE_PROJECT": "my-project", "DEPLOY_LOCATION": "europe-west1", "DEPLOY_INVOKERS": "serviceAccount:agent@x.iam.gserviceaccount.com",
@@ -516,6 +517,34 @@ func TestEveryFunctionOfTheTreeHasATarget(t *testing.T) {
 	}
 }
 
+func TestExampleRulesAreNotWrittenOverThoseThatAreReleased(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, file := range []string{"firestore.rules", "merged/firestore.rules"} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(ourRules), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := settings(t, map[string]string{"DEPLOY_RULES": "merged/firestore.rules"})
+	for _, dir := range []string{".", "merged/"} {
+		err := writeFiles(s, dir)
+		text, _ := os.ReadFile(filepath.Join(dir, "firestore.rules"))
+		if err == nil || string(text) != ourRules {
+			t.Errorf("--files %s: %v, and the rules are %q", dir, err, text)
+		}
+	}
+	if err := writeFiles(s, "new/folder"); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{"firestore.rules": "An example to opt into", "firestore.indexes.json": "fieldOverrides"} {
+		if text, err := os.ReadFile(filepath.Join("new/folder", file)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v\n%s", file, err, text)
+		}
+	}
+}
+
 // rulesServer is the Firebase Rules API.
 type rulesServer struct {
 	*httptest.Server
@@ -571,7 +600,11 @@ func (s *rulesServer) serve(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(answer)
 }
 
-func TestRulesOfOthersAreNotReplacedUnasked(t *testing.T) {
+func TestRulesThatLetClientsInAreNotReplacedUnasked(t *testing.T) {
+	ofTheTree, err := os.ReadFile("../../../firestore.rules")
+	if err != nil {
+		t.Fatal(err)
+	}
 	server := newRulesServer(t)
 	api := rulesAPI{url: server.URL, project: "p", database: "agents", file: "firestore.rules", text: ourRules,
 		token: func(context.Context) (string, error) { return "a-token", nil }}
@@ -583,7 +616,8 @@ func TestRulesOfOthersAreNotReplacedUnasked(t *testing.T) {
 	}{
 		{"none are there", "", false, true, false},
 		{"the same", ourRules, false, false, false},
-		{"ours, of an earlier version", ourRules + "// old", false, true, false},
+		{"those of this tree", string(ofTheTree), false, true, false},
+		{"an example of ours, which lets clients in", firestoreconf.ExampleRules(hippo.DefaultLayout()), false, false, true},
 		{"locked", "match /{d=**} {\n allow read, write:   if false;\n}", false, true, false},
 		{"somebody's", "allow read: if request.auth != null;", false, false, true},
 		{"somebody's, without a condition", "allow read;", false, false, true},

@@ -31,9 +31,10 @@ earlier one failed, and changes nothing where nothing changed.
                    describes each
   --database ID    the database, in place of the settings' one
   --dry-run        print every command, and run none. It needs no account
-  --replace-rules  release the rules also over rules that are not from here
-  --files DIR      write the firestore.indexes.json and the example rules of these
-                   settings into a folder, for those who use firebase-tools
+  --replace-rules  release the rules also over rules that let clients in
+  --files DIR      write the firestore.indexes.json of these settings, and the
+                   example rules, which let clients in, into a folder other than
+                   this one, for those who use firebase-tools
 `
 
 const undeployUsage = `usage: scripts/undeploy [--settings FILE] [--database ID] [--dry-run] [--yes]
@@ -240,9 +241,29 @@ func sourceHash(root string, files []string) (string, error) {
 	return fingerprint(parts...), nil
 }
 
+// writeFiles writes what firebase-tools deploy. The example rules never take the
+// place of those that a deployment releases.
 func writeFiles(s Settings, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	rules := filepath.Join(dir, "firestore.rules")
+	for _, released := range []string{s.Rules, "firestore.rules"} {
+		if sameFile(rules, released) {
+			return fmt.Errorf("--files: %s are rules that a deployment releases, and the example would let clients in: name another folder", released)
+		}
+	}
 	if err := os.WriteFile(filepath.Join(dir, "firestore.indexes.json"), firestoreconf.Indexes(s.layout).JSON(), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "firestore.rules"), []byte(firestoreconf.ExampleRules(s.layout)), 0o644)
+	return os.WriteFile(rules, []byte(firestoreconf.ExampleRules(s.layout)), 0o644)
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }

@@ -20,14 +20,11 @@ type rulesAPI struct {
 	token func(ctx context.Context) (string, error)
 	file  string
 	text  string
-	// replace allows to release over rules that somebody else wrote.
+	// replace allows to release over rules that let clients in.
 	replace bool
 }
 
 const rulesURL = "https://firebaserules.googleapis.com/v1"
-
-// ourMark is how rules are known that came from this tree.
-const ourMark = "by the functions, which these rules do not"
 
 type ruleset struct {
 	Name   string `json:"name,omitempty"`
@@ -56,7 +53,7 @@ func (a rulesAPI) releaseName() string {
 }
 
 // release makes the file the database's rules, unless it is already. It refuses to
-// replace rules that are neither ours nor known to be given up.
+// replace rules that let somebody in, which firestore.rules never do.
 func (a rulesAPI) release(ctx context.Context) (changed bool, err error) {
 	var now release
 	found, err := a.send(ctx, http.MethodGet, a.releaseName(), nil, &now)
@@ -71,8 +68,8 @@ func (a rulesAPI) release(ctx context.Context) (changed bool, err error) {
 		if len(has.Source.Files) == 1 && has.Source.Files[0].Content == a.text {
 			return false, nil
 		}
-		if !a.replace && !has.ours() {
-			return false, fmt.Errorf("the database has rules that are not from here, and replacing them would lock its clients out: merge %s into them and set DEPLOY_RULES=keep, or repeat with --replace-rules", a.file)
+		if !a.replace && !has.closed() {
+			return false, fmt.Errorf("the database has rules that let clients in, and replacing them would lock its clients out: merge %s into them and set DEPLOY_RULES=keep, or repeat with --replace-rules", a.file)
 		}
 	}
 	var made ruleset
@@ -92,13 +89,9 @@ func (a rulesAPI) release(ctx context.Context) (changed bool, err error) {
 // allowed matches a rule that lets somebody in.
 var allowed = regexp.MustCompile(`allow[^;]*;`)
 
-// ours says whether rules are from here, or let nobody in, so that nobody misses
-// them.
-func (r ruleset) ours() bool {
+// closed says whether rules let nobody in, so that nobody misses them.
+func (r ruleset) closed() bool {
 	for _, file := range r.Source.Files {
-		if strings.Contains(file.Content, ourMark) {
-			continue
-		}
 		for _, rule := range allowed.FindAllString(file.Content, -1) {
 			if _, condition, _ := strings.Cut(rule, ":"); strings.Join(strings.Fields(condition), " ") != "if false;" {
 				return false
