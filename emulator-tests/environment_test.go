@@ -15,15 +15,17 @@ var (
 )
 
 // TestHistoriesOnTheEmulator runs random histories in which everything goes wrong
-// at once, and demands that the nightly repair puts it right.
+// at once, and demands that the nightly repair puts it right. In each second one
+// the index has to grow as well.
 func TestHistoriesOnTheEmulator(t *testing.T) {
 	for n := range *seeds {
 		skew := []time.Duration{90 * time.Second, -90 * time.Second}[n%2]
+		grows := n%2 == 0
 		t.Run(skew.String(), func(t *testing.T) {
 			e := environment.Start(t, environment.Setup{Drop: 0.1, Duplicate: 0.2, MaxDelay: 300 * time.Millisecond, Faults: 20, Skew: skew})
 			for round := range 2 {
 				e.Change(200)
-				if round == 0 {
+				if grows && round == 0 {
 					e.Import(e.Tenants()[0], 450)
 				}
 				e.Restart()
@@ -34,7 +36,7 @@ func TestHistoriesOnTheEmulator(t *testing.T) {
 			e.Settle()
 			e.Repair()
 			e.WantRight()
-			if shards := e.Shards(e.Tenants()[0]); shards <= hippo.MinShards {
+			if shards := e.Shards(e.Tenants()[0]); grows && shards <= hippo.MinShards {
 				t.Errorf("the index still has %d shards", shards)
 			}
 			e.WantNothingToRepair()

@@ -11,12 +11,12 @@ import (
 )
 
 func TestACleanRepairReadsEachNameOnceAndWritesNothing(t *testing.T) {
-	t.Run("embedded", func(t *testing.T) { cleanRepair(t, localstack.Embedded, "") })
-	t.Run("firestore", func(t *testing.T) { cleanRepair(t, localstack.Emulator, emulatortest.Firestore(t)) })
+	t.Run("embedded", func(t *testing.T) { cleanRepair(t, localstack.Embedded, "", 20_000) })
+	t.Run("firestore", func(t *testing.T) { cleanRepair(t, localstack.Emulator, emulatortest.Firestore(t), 6_000) })
 }
 
-func cleanRepair(t *testing.T, kind localstack.StoreKind, host string) {
-	const memories = 20_000
+func cleanRepair(t *testing.T, kind localstack.StoreKind, host string, memories int) {
+	t.Helper()
 	world, err := bench.Open(t.Context(), kind, host)
 	if err != nil {
 		t.Fatal(err)
