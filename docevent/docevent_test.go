@@ -36,7 +36,7 @@ func document(path string, updated time.Time) *firestorepb.Document {
 
 func mustEncode(t testing.TB, value, old *firestorepb.Document) []byte {
 	t.Helper()
-	data, err := Encode(value, old)
+	data, err := encode(value, old)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/hippofire/hippofire/hippo"
 )
 
-// Encode writes the payload of a change from one document to another. value is
-// nil where it was deleted, old where it was created; both are nil in what the
-// emulator sends for a deletion of nothing.
-func Encode(value, old *firestorepb.Document) ([]byte, error) {
+// encode writes the payload of a change from one document to another. value is
+// nil where it was deleted, old where it was created.
+func encode(value, old *firestorepb.Document) ([]byte, error) {
 	var data []byte
 	for _, d := range []struct {
 		field    protowire.Number
@@ -39,7 +38,7 @@ func (c Change) Encode() ([]byte, error) {
 		d.UpdateTime = timestamppb.New(c.UpdatedAt)
 	}
 	if c.Deleted {
-		return Encode(nil, d)
+		return encode(nil, d)
 	}
-	return Encode(d, nil)
+	return encode(d, nil)
 }

@@ -73,7 +73,7 @@ func New(config Config, parts Parts) (*App, error) {
 		parts.Publisher = repairmsg.Nobody{}
 	}
 	asker := repairmsg.NewAsker(parts.Publisher, parts.Now)
-	reconciler := reconcile.New(parts.Store, layout.Naming, asker)
+	reconciler := reconcile.New(parts.Store, layout.Naming, asker).LogTo(parts.Log)
 	recordReconcile := reconciler.Reconcile
 	if config.TestNoReconcile {
 		recordReconcile = nil

@@ -133,6 +133,10 @@ func ShardsFor(entries int, bytes int64) int {
 	return int((n + ShardStep - 1) / ShardStep * ShardStep)
 }
 
+// ShardsPerQuery is how many shards one query can ask for beside meta: Firestore
+// takes 30 clauses of an OR.
+const ShardsPerQuery = 29
+
 // Meta names the generation that readers use and the one being filled. The zero
 // value is a meta that does not exist.
 type Meta struct {
@@ -222,7 +226,10 @@ type Item struct {
 // CompareItems is the order of the memory list: latest change first, then name
 // by its bytes.
 func CompareItems(a, b Item) int {
-	return cmp.Or(cmp.Compare(b.UpdatedAt, a.UpdatedAt), strings.Compare(a.Name, b.Name))
+	if c := cmp.Compare(b.UpdatedAt, a.UpdatedAt); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Name, b.Name)
 }
 
 // Items is the list that a scan's entries give: what is listable, in order.

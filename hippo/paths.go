@@ -76,6 +76,20 @@ func (p Paths) Check() error {
 	return nil
 }
 
+// Roots are the templates cut off behind a placeholder, each once: the places where
+// tenants stand, or threads. A collection's id may stand there as well as a
+// document's.
+func (p Paths) Roots(placeholder string) []string {
+	var roots []string
+	for _, t := range []string{p.Memory, p.Index, p.Move, p.Message, p.Episode, p.Pass, p.Report} {
+		before, _, ok := strings.Cut(t, placeholder)
+		if root := before + placeholder; ok && !slices.Contains(roots, root) {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
 // Fill puts values for a template's placeholders, in order.
 func Fill(template string, values ...string) string {
 	segments := strings.Split(template, "/")

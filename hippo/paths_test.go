@@ -99,3 +99,16 @@ func TestAMemorysPathIsOneWithIDs(t *testing.T) {
 		}
 	}
 }
+
+func TestRootsAreEachPlaceOnce(t *testing.T) {
+	p := hippo.DefaultPaths()
+	p.Pass = "passes/{tenant}/of/{thread}/all/{pass}"
+	for placeholder, want := range map[string][]string{
+		"{tenant}": {"tenants/{tenant}", "passes/{tenant}"},
+		"{thread}": {"tenants/{tenant}/threads/{thread}", "passes/{tenant}/of/{thread}"},
+	} {
+		if got := p.Roots(placeholder); !slices.Equal(got, want) {
+			t.Errorf("roots of %s: %q, want %q", placeholder, got, want)
+		}
+	}
+}

@@ -89,9 +89,9 @@ type IndexStore interface {
 	ReadIndex(ctx context.Context, tenant TenantID) (IndexRead, error)
 	// ReadIndexSince reads meta and those shards of gen whose Rev is greater than
 	// the one seen, given by shard number. Meta is read even where no shard
-	// changed, and in the same snapshot; with more than 29 shards, each 29 are
-	// read in a query of their own, and the answer is valid only if all of them
-	// saw the same meta: where they did not, it is Conflict.
+	// changed, and in the same snapshot; with more than ShardsPerQuery shards, each
+	// so many are read in a query of their own, and the answer is valid only if all
+	// of them saw the same meta: where they did not, it is Conflict.
 	ReadIndexSince(ctx context.Context, tenant TenantID, gen Generation, seen []int64) (IndexRead, error)
 	// WriteEntries makes entries equal to their memories: one transaction reads
 	// when each named memory last changed, and sets its entry in each shard that
@@ -107,10 +107,12 @@ type IndexStore interface {
 	RemoveEntries(ctx context.Context, tenant TenantID, target ShardTarget) error
 	// AnnounceGeneration names next as the generation being filled and creates
 	// all its shards, empty, in one commit. It keeps what read names as Current.
-	// Where meta is no longer as it was read, it is Conflict and nothing changes.
+	// Where meta is no longer as it was read, it is Conflict and nothing changes. A
+	// generation without an id or shards is Invalid.
 	AnnounceGeneration(ctx context.Context, tenant TenantID, read Meta, next Generation) (Meta, error)
 	// PromoteGeneration makes Next the Current and names no Next. Where meta is
-	// no longer as it was read, it is Conflict and nothing changes.
+	// no longer as it was read, it is Conflict and nothing changes. A meta that was
+	// read without a Next is Invalid.
 	PromoteGeneration(ctx context.Context, tenant TenantID, read Meta) (Meta, error)
 	// SweepIndex deletes the shards that meta, in the snapshot in which they were
 	// listed, does not name, and tells how many.

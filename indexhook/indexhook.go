@@ -29,9 +29,9 @@ func New(layout hippo.Layout, database string, reconcile Reconcile, log *slog.Lo
 }
 
 // Handle takes one event: its id, for the log, and its payload. It returns nil
-// when the index holds what the event was about, or when no delivery of this
-// event ever could change it; that is logged. Any error asks for the event to be
-// delivered again.
+// when the index holds what the event was about, when there is no index and one
+// was asked for, which will hold it, or when no delivery of this event ever could
+// change it; that is logged. Any error asks for the event to be delivered again.
 func (h *Hook) Handle(ctx context.Context, eventID string, payload []byte) error {
 	tenant, id, at, err := h.target(payload)
 	if err == nil {

@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,16 +19,17 @@ import (
 	"github.com/hippofire/hippofire/repairmsg"
 )
 
-// maxMetaReads bounds how often one call follows an index that changes under it.
-// Each round either writes everything, learns that a generation lost a shard, or
-// saw meta name other generations than the round before.
+// maxMetaReads bounds the rounds of one call. Each either writes everything, learns
+// that a generation lost a shard, saw meta name other generations than the round
+// before, or failed in passing.
 const maxMetaReads = 8
 
 // maxParallel bounds the transactions that one call has under way.
 const maxParallel = 8
 
-// Retries of a passing failure, and the wait before the first of them, which
-// doubles.
+// How often a call begins again after a passing failure, and the wait before the
+// first time, which doubles. A store may retry each of its own calls as well: this
+// is for what lasts longer than those, and for what has to look at meta anew.
 const (
 	maxRetries = 4
 	firstWait  = 50 * time.Millisecond
@@ -43,11 +46,20 @@ type Reconciler struct {
 	naming hippo.Naming
 	asker  Asker
 	sizes  *sizes
+	log    *slog.Logger
 }
 
-// New makes a Reconciler over a store, which asks for repairs through asker.
+// New makes a Reconciler over a store, which asks for repairs through asker and
+// logs nothing.
 func New(store hippo.IndexStore, naming hippo.Naming, asker Asker) *Reconciler {
-	return &Reconciler{store: store, naming: naming, asker: asker, sizes: newSizes()}
+	return &Reconciler{store: store, naming: naming, asker: asker, sizes: newSizes(), log: slog.New(slog.DiscardHandler)}
+}
+
+// LogTo makes r log what fails beside its writing, which no caller is told of. It
+// is called before r is used, and returns r.
+func (r *Reconciler) LogTo(log *slog.Logger) *Reconciler {
+	r.log = log
+	return r
 }
 
 // Reconcile makes the entries of the named memories equal to what the store
@@ -70,6 +82,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, tenant hippo.TenantID, ids [
 		if err == nil {
 			continue
 		}
+		if errors.Is(err, hippo.ErrShardFull) {
+			err = c.askForGrowth(ctx, err)
+		}
 		if retries == maxRetries || !hippo.IsKind(err, hippo.Unavailable) {
 			return err
 		}
@@ -86,7 +101,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, tenant hippo.TenantID, ids [
 
 // ReconcileInto does the same in one generation only: the one a rebuild fills.
 // It is NotFound, with hippo.ErrShardMissing, where that generation has lost a
-// shard.
+// shard, and TooLarge, with hippo.ErrShardFull, where one has no room: whoever
+// fills a generation makes the larger one, so that nobody else is asked.
 func (r *Reconciler) ReconcileInto(ctx context.Context, tenant hippo.TenantID, gen hippo.Generation, ids []hippo.MemoryID) error {
 	left := r.listable(ids)
 	for retries := 0; ; retries++ {
@@ -210,15 +226,29 @@ func (r *Reconciler) listable(ids []hippo.MemoryID) []hippo.MemoryID {
 	return out
 }
 
-// write is one transaction of the store. A shard too full to take it is a
-// passing failure: the index grows, and the write is done again.
+// write is one transaction of the store.
 func (r *Reconciler) write(ctx context.Context, tenant hippo.TenantID, targets []hippo.ShardTarget) error {
 	err := r.store.WriteEntries(ctx, tenant, targets)
 	if hippo.IsKind(err, hippo.TooLarge) {
-		asked := r.asker.Ask(ctx, tenant, repairmsg.Refused)
-		return hippo.Wrap(hippo.Unavailable, errors.Join(hippo.ErrShardFull, err, asked), "the index has to grow before it takes this")
+		return hippo.Wrap(hippo.TooLarge, errors.Join(hippo.ErrShardFull, err), "write "+named(targets))
 	}
 	return err
+}
+
+// named lists the shards that a write is for.
+func named(targets []hippo.ShardTarget) string {
+	shards := make([]string, len(targets))
+	for i, t := range targets {
+		shards[i] = t.Shard.String()
+	}
+	return strings.Join(shards, ", ")
+}
+
+// askForGrowth makes of a shard without room a passing failure: the index grows,
+// and the write is done again.
+func (c *call) askForGrowth(ctx context.Context, full error) error {
+	asked := c.asker.Ask(ctx, c.tenant, repairmsg.Refused)
+	return hippo.Wrap(hippo.Unavailable, errors.Join(full, asked), "the index has to grow before it takes this")
 }
 
 // sleep waits, and is false where the context ended first.

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -250,6 +251,27 @@ func TestFullShardAsksForGrowthAndFailsForNow(t *testing.T) {
 			t.Errorf("asked for %v, want growth", f.Asked.Causes())
 		}
 	})
+}
+
+func TestABuilderLearnsAtOnceThatAShardHasNoRoomAndNobodyElseIsAsked(t *testing.T) {
+	f := fixture.Embedded(t)
+	gen := f.Announce(hippo.IndexVersion, 8)
+	ids := f.SaveMemories("pages/a")
+	writes := 0
+	f.Fault.Before = func(_ context.Context, method string) error {
+		if method == "WriteEntries" {
+			writes++
+			return hippo.Errorf(hippo.TooLarge, "", "injected")
+		}
+		return nil
+	}
+	err := reconciler(f).ReconcileInto(t.Context(), fixture.Tenant, gen, ids)
+	if !hippo.IsKind(err, hippo.TooLarge) || !errors.Is(err, hippo.ErrShardFull) || !strings.Contains(err.Error(), gen.ShardOf(ids[0]).String()) {
+		t.Errorf("got %v, want that %s has no room", err, gen.ShardOf(ids[0]))
+	}
+	if causes := f.Asked.Causes(); writes != 1 || len(causes) > 0 {
+		t.Errorf("%d writes, and asked for %v; want one write and nobody asked", writes, causes)
+	}
 }
 
 func TestUnlistableIdsAreLeftAlone(t *testing.T) {

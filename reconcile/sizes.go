@@ -53,32 +53,41 @@ func (s *sizes) looked(shard countedShard) {
 
 // watch looks at those shards into which enough has been written, and asks for
 // growth where one is over half of its budget. It is no part of the writing: where
-// it fails, the next write into the shard looks again.
+// it fails, that is logged. The next write into a shard that could not be read
+// looks again; of one that nobody could be asked about, the next look is due after
+// as many entries as ever.
 func (r *Reconciler) watch(ctx context.Context, tenant hippo.TenantID, gen hippo.Generation, written []hippo.MemoryID) {
 	if gen.IsZero() {
 		return
 	}
 	for _, target := range gen.Place(written) {
 		shard := countedShard{tenant, target.Shard}
-		if r.sizes.add(shard, len(target.IDs)) && r.look(ctx, tenant, gen, target.Shard) == nil {
+		if !r.sizes.add(shard, len(target.IDs)) {
+			continue
+		}
+		due, err := r.dueToGrow(ctx, tenant, gen, target.Shard)
+		if err == nil {
 			r.sizes.looked(shard)
+		}
+		if due {
+			err = r.asker.Ask(ctx, tenant, repairmsg.FullShard)
+		}
+		if err != nil {
+			r.log.WarnContext(ctx, "no repair asked for", "tenant", tenant, "cause", repairmsg.FullShard, "error", err)
 		}
 	}
 }
 
-// look reads one shard, with meta, and asks for growth where that is due.
-func (r *Reconciler) look(ctx context.Context, tenant hippo.TenantID, gen hippo.Generation, shard hippo.ShardID) error {
+// dueToGrow reads one shard, with meta, and says whether growth is to be asked for.
+func (r *Reconciler) dueToGrow(ctx context.Context, tenant hippo.TenantID, gen hippo.Generation, shard hippo.ShardID) (bool, error) {
 	seen := slices.Repeat([]int64{math.MaxInt64}, gen.Shards)
 	seen[shard.N] = -1 // no shard has been seen so early, and no other so late
 	read, err := r.store.ReadIndexSince(ctx, tenant, gen, seen)
 	if err != nil {
-		return err
+		return false, err
 	}
 	full := slices.ContainsFunc(read.Shards, func(s hippo.Shard) bool { return s.Over(2) })
-	if !full || read.Meta.Current != gen || !read.Meta.Next.IsZero() {
-		return nil
-	}
-	return r.asker.Ask(ctx, tenant, repairmsg.FullShard)
+	return full && read.Meta.Current == gen && read.Meta.Next.IsZero(), nil
 }
 
 // without is all but those left, of which both are in any order.

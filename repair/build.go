@@ -3,6 +3,7 @@ package repair
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/hippofire/hippofire/hippo"
 )
@@ -25,7 +26,7 @@ func (w *run) build(ctx context.Context, index hippo.IndexRead) (again bool, err
 	done, err := w.fill(ctx, next)
 	switch {
 	case errors.Is(err, hippo.ErrShardFull):
-		w.atLeast = 2 * next.Shards
+		w.atLeast, w.full = 2*next.Shards, err
 		return true, nil
 	case errors.Is(err, hippo.ErrShardMissing), errors.Is(err, errTaken):
 		return w.lost(ctx)
@@ -61,13 +62,18 @@ func missesShard(gen hippo.Generation, index hippo.IndexRead) bool {
 	return false
 }
 
-// begin names a fresh generation as next, with room for what is there.
+// begin names a fresh generation as next, with room for what is there. It is
+// TooLarge where too many ids meet in one shard of any generation that may be.
 func (w *run) begin(ctx context.Context, index hippo.IndexRead) (hippo.Generation, error) {
 	count, err := w.store.CountMemories(ctx, w.message.Tenant)
 	if err != nil {
 		return hippo.Generation{}, err
 	}
-	shards := max(w.atLeast, hippo.ShardsFor(count, entryBytes(index)*int64(count)))
+	needed := hippo.ShardsFor(count, entryBytes(index)*int64(count))
+	if w.atLeast > maxUneven*needed {
+		return hippo.Generation{}, w.giveUp(ctx)
+	}
+	shards := max(w.atLeast, needed)
 	if current := index.Meta.Current; shards <= current.Shards && dueToGrow(current, index) {
 		shards = 2 * current.Shards // it fills them unevenly
 	}
@@ -75,6 +81,15 @@ func (w *run) begin(ctx context.Context, index hippo.IndexRead) (hippo.Generatio
 	w.log.InfoContext(ctx, "index build begins", "tenant", w.message.Tenant, "cause", w.report.Cause, "gen", next.ID, "shards", next.Shards, "memories", count)
 	_, err = w.store.AnnounceGeneration(ctx, w.message.Tenant, index.Meta, next)
 	return next, err
+}
+
+// giveUp ends a build that no number of shards makes room for. What is left of the
+// generations that were too small is deleted: until then, every cold turn reads it.
+func (w *run) giveUp(ctx context.Context) error {
+	if _, err := w.store.SweepIndex(ctx, w.message.Tenant); err != nil {
+		return err
+	}
+	return hippo.Wrap(hippo.TooLarge, w.full, fmt.Sprintf("the index of %s would need %d shards or more, because too many ids meet in one", w.message.Tenant, w.atLeast))
 }
 
 // maxUneven is how many times the shards that its entries need a generation may

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -148,14 +149,47 @@ func TestALookAtAShardThatFailsIsMadeAgain(t *testing.T) {
 	f.EmptyIndex()
 	ids := f.SaveMemories(fixture.LongNames(501, 8)...)
 	f.Fault.Before = f.FailOnce("ReadIndexSince", hippo.Errorf(hippo.Unavailable, "", "injected"))
-	reconciler := reconcile.New(f.Fault, f.Layout.Naming, f.Asked)
+	var log strings.Builder
+	reconciler := reconcile.New(f.Fault, f.Layout.Naming, f.Asked).LogTo(slog.New(slog.NewTextHandler(&log, nil)))
 	f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids[:500]))
 	if causes := f.Asked.Causes(); len(causes) > 0 {
 		t.Fatalf("asked for %v although the look failed", causes)
 	}
+	if !strings.Contains(log.String(), "injected") {
+		t.Errorf("the log does not say why the look failed: %q", &log)
+	}
 	f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids[500:501]))
 	if diff := cmp.Diff([]repairmsg.Cause{repairmsg.FullShard}, f.Asked.Causes()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestAGrowthThatCannotBeAskedForIsLoggedAndDoesNotReadTheShardAtEveryWrite(t *testing.T) {
+	f := fixture.Embedded(t)
+	f.EmptyIndex()
+	ids := f.SaveMemories(fixture.LongNames(500, 8)...)
+	looks := 0
+	f.Fault.Before = func(_ context.Context, method string) error {
+		if method == "ReadIndexSince" {
+			looks++
+		}
+		return nil
+	}
+	var log strings.Builder
+	reconciler := reconcile.New(f.Fault, f.Layout.Naming, repairmsg.NewAsker(repairmsg.Nobody{}, nil)).LogTo(slog.New(slog.NewTextHandler(&log, nil)))
+	f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids))
+	for _, id := range ids[:10] {
+		f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, []hippo.MemoryID{id}))
+	}
+	if looks != 1 {
+		t.Errorf("the shard was looked at %d times, want once", looks)
+	}
+	if n := strings.Count(log.String(), "no repair asked for"); n != 1 {
+		t.Errorf("%d lines say that nobody could be asked, want one: %q", n, &log)
+	}
+	f.Must(reconciler.Reconcile(t.Context(), fixture.Tenant, ids))
+	if looks != 2 {
+		t.Errorf("after 500 more entries the shard was looked at %d times, want twice", looks)
 	}
 }
 
@@ -198,6 +232,25 @@ func TestIDsThatMeetInOneShardDoNotMakeTheIndexGrowForEver(t *testing.T) {
 	}
 	if c := r.wantChecked(true); c.Counts[hippo.Oversize] != 1 {
 		t.Errorf("the check counts %v, want a shard that is too large", c.Counts)
+	}
+}
+
+func TestABuildWhoseIDsFitIntoNoNumberOfShardsEnds(t *testing.T) {
+	f := fixture.Embedded(t)
+	r := newRepairer(f, repair.Options{})
+	f.SaveMemories(fixture.LongNames(720, 128)...)
+	for range 2 { // the second message carries on what the first has left
+		err := r.Handle(t.Context(), ask())
+		next := f.Meta().Next
+		if hippo.ErrorKindOf(err) != hippo.TooLarge || !strings.Contains(fmt.Sprint(err), string(next.ID)+"-") {
+			t.Fatalf("got %v, want too large, and which shard of %s", err, next.ID)
+		}
+		if n := len(f.Index().Shards); next.Shards != 64 || n != 64 {
+			t.Errorf("%d shards are there and next has %d, want 64, eight times what its size needs", n, next.Shards)
+		}
+	}
+	if causes := f.Asked.Causes(); len(causes) > 0 {
+		t.Errorf("the builder asked for %v", causes)
 	}
 }
 

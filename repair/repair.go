@@ -20,7 +20,7 @@ type Reconciler interface {
 	// Reconcile does so in every generation that meta names.
 	Reconcile(ctx context.Context, tenant hippo.TenantID, ids []hippo.MemoryID) error
 	// ReconcileInto does so in one generation; it is hippo.ErrShardMissing where
-	// that has lost a shard.
+	// that has lost a shard, and hippo.ErrShardFull where one has no room.
 	ReconcileInto(ctx context.Context, tenant hippo.TenantID, gen hippo.Generation, ids []hippo.MemoryID) error
 }
 
@@ -74,8 +74,9 @@ type run struct {
 	report  hippo.Report
 	start   time.Time
 	// atLeast is how many shards the next generation needs, as one that was too
-	// small has shown.
+	// small has shown by the error full.
 	atLeast int
+	full    error
 }
 
 // maxLooks bounds how often one message looks at an index that changes under it.
@@ -87,9 +88,9 @@ const maxLooks = 6
 // more than that, it compares the whole index with the store and mends what
 // differs. What does not fit the time goes into a message of its own.
 //
-// An error asks for the message to be delivered again, but for one of kind
-// Conflict: a newer version of this program writes the index, and this one leaves
-// it alone.
+// An error asks for the message to be delivered again, but for two. Conflict: a
+// newer version of this program writes the index, and this one leaves it alone.
+// TooLarge: the ids are such that no index can be built of them.
 func (r *Repairer) Handle(ctx context.Context, m repairmsg.Message) error {
 	if m.Tenant == "" {
 		return r.fanOut(ctx, m)
@@ -133,6 +134,7 @@ func (w *run) begun() hippo.Report {
 	report := hippo.Report{Tenant: w.message.Tenant, Version: hippo.IndexVersion, Cause: string(w.message.Cause)}
 	if w.message.Run != nil {
 		report = *w.message.Run
+		report.Tenant = w.message.Tenant // whatever the message says it ran for
 	}
 	report.Findings = maps.Clone(report.Findings)
 	if report.Findings == nil {

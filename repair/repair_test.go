@@ -234,6 +234,20 @@ func TestRunsThatEndAfterEachPageFinishTogether(t *testing.T) {
 	})
 }
 
+func TestAMessageThatCarriesTheRunOfAnotherTenantWritesNoReportThere(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		r := newRepairer(f, repair.Options{})
+		r.nightly()
+		r.handle(repairmsg.Message{Tenant: fixture.Tenant, Cause: repairmsg.Continue, Run: &hippo.Report{Tenant: "other", Cause: "nightly", Reads: 1000}})
+		if report, err := f.Direct.Report(t.Context(), "other"); !hippo.IsKind(err, hippo.NotFound) {
+			t.Errorf("the other tenant has the report %+v, %v", report, err)
+		}
+		if report := r.report(); report.Reads < 1000 {
+			t.Errorf("the message's own tenant has %+v, want the run's figures", report)
+		}
+	})
+}
+
 func TestChangesDuringABuildAreInTheNewGeneration(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
 		r := newRepairer(f, repair.Options{PageSize: 5})

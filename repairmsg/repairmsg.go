@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,11 +64,26 @@ func Decode(data []byte) (Message, error) {
 		// What the decoder complains of may quote the message, and errors are logged.
 		return m, hippo.Errorf(hippo.Invalid, "", "the repair message is not one of ours")
 	}
+	return m, m.check()
+}
+
+// causes are all there are.
+var causes = []Cause{Nightly, Operator, NoIndex, LostShard, OldFormat, FullShard, Refused, Continue}
+
+// check refuses what no part of this program sends. It quotes nothing, as Decode
+// does not.
+func (m Message) check() error {
+	if !slices.Contains(causes, m.Cause) {
+		return hippo.Errorf(hippo.Invalid, "cause", "is none of those that a repair message has")
+	}
+	if m.Run != nil && m.Run.Tenant != m.Tenant {
+		return hippo.Errorf(hippo.Invalid, "run.tenant", "is another tenant than the message's")
+	}
 	if m.Tenant == "" {
-		return m, nil
+		return nil
 	}
 	_, err := hippo.NewTenantID(string(m.Tenant))
-	return m, hippo.InField(err, "tenant")
+	return hippo.InField(err, "tenant")
 }
 
 // Publisher puts a message on the topic and returns when it is there.

@@ -30,7 +30,14 @@ func TestMessageTravels(t *testing.T) {
 }
 
 func TestForeignMessagesAreInvalid(t *testing.T) {
-	for _, text := range []string{"", "not ours", "[]", `{"tenant":"a/b"}`, `{"colour":1}`} {
+	for _, text := range []string{
+		"", "not ours", "[]", `{"colour":1}`, "{}", "null",
+		`{"tenant":"a"}`, `{"cause":"boredom"}`,
+		`{"tenant":"a/b","cause":"nightly"}`,
+		`{"tenant":"a","cause":"continue","run":{"tenant":"b","cause":"nightly"}}`,
+		`{"tenant":"a","cause":"continue","run":{}}`,
+		`{"cause":"continue","run":{"tenant":"b"}}`,
+	} {
 		if _, err := repairmsg.Decode([]byte(text)); !hippo.IsKind(err, hippo.Invalid) {
 			t.Errorf("%q: %v, want invalid", text, err)
 		}

@@ -1,6 +1,7 @@
 package turnreader
 
 import (
+	"container/heap"
 	"slices"
 
 	"github.com/hippofire/hippofire/hippo"
@@ -79,20 +80,31 @@ func merge(a, b []hippo.Item) []hippo.Item {
 // inOrder yields the items of several lists, each of them in order, in one order.
 func inOrder(lists [][]hippo.Item) func(yield func(hippo.Item) bool) {
 	return func(yield func(hippo.Item) bool) {
-		rest := slices.DeleteFunc(slices.Clone(lists), func(l []hippo.Item) bool { return len(l) == 0 })
+		rest := byFirst(slices.DeleteFunc(slices.Clone(lists), func(l []hippo.Item) bool { return len(l) == 0 }))
+		heap.Init(&rest)
 		for len(rest) > 0 {
-			first := 0
-			for i := range rest {
-				if hippo.CompareItems(rest[i][0], rest[first][0]) < 0 {
-					first = i
-				}
-			}
-			if !yield(rest[first][0]) {
+			if !yield(rest[0][0]) {
 				return
 			}
-			if rest[first] = rest[first][1:]; len(rest[first]) == 0 {
-				rest = slices.Delete(rest, first, first+1)
+			if rest[0] = rest[0][1:]; len(rest[0]) == 0 {
+				heap.Pop(&rest)
+			} else {
+				heap.Fix(&rest, 0)
 			}
 		}
 	}
+}
+
+// byFirst is a heap of lists that are not empty, by their first items.
+type byFirst [][]hippo.Item
+
+func (b byFirst) Len() int           { return len(b) }
+func (b byFirst) Less(i, j int) bool { return hippo.CompareItems(b[i][0], b[j][0]) < 0 }
+func (b byFirst) Swap(i, j int)      { b[i], b[j] = b[j], b[i] }
+func (b *byFirst) Push(list any)     { *b = append(*b, list.([]hippo.Item)) }
+func (b *byFirst) Pop() any {
+	last := len(*b) - 1
+	list := (*b)[last]
+	*b = (*b)[:last]
+	return list
 }

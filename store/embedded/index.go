@@ -8,10 +8,6 @@ import (
 	"github.com/hippofire/hippofire/store/schema"
 )
 
-// shardsPerQuery is how many shards one OR query can ask for beside meta:
-// Firestore takes 30 clauses.
-const shardsPerQuery = 29
-
 // Meta implements hippo.IndexStore.
 func (s *Store) Meta(ctx context.Context, tenant hippo.TenantID) (m hippo.Meta, err error) {
 	err = s.view(ctx, "Meta", func(r *reader) error {
@@ -42,9 +38,9 @@ func (s *Store) ReadIndexSince(ctx context.Context, tenant hippo.TenantID, gen h
 	err = s.view(ctx, "ReadIndexSince", func(r *reader) error {
 		c := s.collection(s.layout.Paths.Index, string(tenant))
 		shards := gen.ShardIDs()
-		for first := 0; first < len(shards); first += shardsPerQuery {
+		for first := 0; first < len(shards); first += hippo.ShardsPerQuery {
 			ids := []string{schema.MetaID}
-			for _, shard := range shards[first:min(first+shardsPerQuery, len(shards))] {
+			for _, shard := range shards[first:min(first+hippo.ShardsPerQuery, len(shards))] {
 				if d := c.docs[shard.String()]; d != nil && changed(d, shard, seen) {
 					ids = append(ids, shard.String())
 				}

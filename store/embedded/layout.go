@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -68,16 +67,6 @@ func (l layout) placerOf(collection string) placer {
 // off behind the placeholder.
 type roots []string
 
-func rootsOf(paths hippo.Paths, placeholder string) roots {
-	var found roots
-	for _, t := range []string{paths.Memory, paths.Index, paths.Move, paths.Message, paths.Episode, paths.Pass, paths.Report} {
-		if before, _, ok := strings.Cut(t, placeholder); ok && !slices.Contains(found, before+placeholder) {
-			found = append(found, before+placeholder)
-		}
-	}
-	return found
-}
-
 // owner is the tenant (and thread) that a document belongs to, as a path of ids;
 // false where it belongs to none.
 func (r roots) owner(path string) (string, bool) {
@@ -108,7 +97,7 @@ type owners struct {
 }
 
 func newOwners(paths hippo.Paths, placeholder string) owners {
-	return owners{roots: rootsOf(paths, placeholder), count: map[string]int{}}
+	return owners{roots: paths.Roots(placeholder), count: map[string]int{}}
 }
 
 // note counts a document that came (1) or went (-1).

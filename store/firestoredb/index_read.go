@@ -35,7 +35,7 @@ func (s *Store) ReadIndex(ctx context.Context, tenant hippo.TenantID) (hippo.Ind
 }
 
 // ReadIndexSince asks for meta, and for each shard if its rev is greater than the
-// one seen, in one OR query of up to maxDisjuncts clauses. Firestore adds the
+// one seen, in OR queries of up to hippo.ShardsPerQuery shards. Firestore adds the
 // order by rev that such a query implies, so that meta has a rev as well; the
 // composite index (shard, rev) serves every clause.
 func (s *Store) ReadIndexSince(ctx context.Context, tenant hippo.TenantID, gen hippo.Generation, seen []int64) (hippo.IndexRead, error) {
@@ -65,7 +65,7 @@ func changedSince(in collection, gen hippo.Generation, seen []int64) []query {
 	isMeta := where(schema.Shard, equal, text(schema.MetaID))
 	clauses := []*pb.StructuredQuery_Filter{isMeta}
 	for n, rev := range seen {
-		if len(clauses) == maxDisjuncts {
+		if len(clauses) > hippo.ShardsPerQuery {
 			queries = append(queries, in.query().filter(compose(disjunction, clauses...)))
 			clauses = []*pb.StructuredQuery_Filter{isMeta}
 		}

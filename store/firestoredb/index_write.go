@@ -128,6 +128,9 @@ func missingShard(err error) error {
 
 // AnnounceGeneration writes meta and the new shards in one commit.
 func (s *Store) AnnounceGeneration(ctx context.Context, tenant hippo.TenantID, read hippo.Meta, next hippo.Generation) (hippo.Meta, error) {
+	if next.IsZero() || next.Shards < 1 {
+		return hippo.Meta{}, hippo.Errorf(hippo.Invalid, "", "a generation needs an id and shards")
+	}
 	meta := hippo.Meta{Current: read.Current, Next: next, BuiltAt: read.BuiltAt}
 	w, err := s.metaWrite(tenant, read, meta)
 	if err != nil {
@@ -152,7 +155,7 @@ func (s *Store) AnnounceGeneration(ctx context.Context, tenant hippo.TenantID, r
 // PromoteGeneration writes meta alone.
 func (s *Store) PromoteGeneration(ctx context.Context, tenant hippo.TenantID, read hippo.Meta) (hippo.Meta, error) {
 	if read.Next.IsZero() {
-		return hippo.Meta{}, hippo.Errorf(hippo.Conflict, "", "no generation is being filled")
+		return hippo.Meta{}, hippo.Errorf(hippo.Invalid, "", "no generation is being filled")
 	}
 	meta := hippo.Meta{Current: read.Next}
 	w, err := s.metaWrite(tenant, read, meta)

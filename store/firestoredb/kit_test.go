@@ -28,9 +28,9 @@ import (
 
 func TestStoreKeepsTheContractAndNeedsNoIndexThatIsNotDeclared(t *testing.T) {
 	emulatortest.Firestore(t)
-	recorders := map[hippo.Layout]*firestoredb.QueryRecorder{}
+	recorders := map[hippo.Layout]*indexcheck.QueryRecorder{}
 	storetest.Run(t, func(t *testing.T, layout hippo.Layout) storetest.Harness {
-		recorders[layout] = &firestoredb.QueryRecorder{}
+		recorders[layout] = &indexcheck.QueryRecorder{}
 		return open(t, layout, recorders[layout].DialOptions()...)
 	})
 	for layout, recorder := range recorders {

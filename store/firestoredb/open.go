@@ -63,7 +63,7 @@ func Open(ctx context.Context, cfg Config, layout hippo.Layout, dial ...grpc.Dia
 	if err != nil {
 		return nil, hippo.Wrap(hippo.Internal, err, "connect to Firestore")
 	}
-	client.CallOptions = &vkit.CallOptions{} // retry in rpc.go is the one place that retries
+	client.CallOptions = &vkit.CallOptions{} // retry in rpc.go does it
 	database := "projects/" + cfg.ProjectID + "/databases/" + cfg.DatabaseID
 	return &Store{
 		client: client, layout: layout, database: database, root: database + "/documents/",

@@ -16,15 +16,14 @@ import (
 const nameField = "__name__"
 
 const (
-	equal        = pb.StructuredQuery_FieldFilter_EQUAL
-	greater      = pb.StructuredQuery_FieldFilter_GREATER_THAN
-	less         = pb.StructuredQuery_FieldFilter_LESS_THAN
-	contains     = pb.StructuredQuery_FieldFilter_ARRAY_CONTAINS
-	ascending    = pb.StructuredQuery_ASCENDING
-	descending   = pb.StructuredQuery_DESCENDING
-	conjunction  = pb.StructuredQuery_CompositeFilter_AND
-	disjunction  = pb.StructuredQuery_CompositeFilter_OR
-	maxDisjuncts = 30 // Firestore's limit for the clauses of an OR query
+	equal       = pb.StructuredQuery_FieldFilter_EQUAL
+	greater     = pb.StructuredQuery_FieldFilter_GREATER_THAN
+	less        = pb.StructuredQuery_FieldFilter_LESS_THAN
+	contains    = pb.StructuredQuery_FieldFilter_ARRAY_CONTAINS
+	ascending   = pb.StructuredQuery_ASCENDING
+	descending  = pb.StructuredQuery_DESCENDING
+	conjunction = pb.StructuredQuery_CompositeFilter_AND
+	disjunction = pb.StructuredQuery_CompositeFilter_OR
 )
 
 // query is one query of a collection.

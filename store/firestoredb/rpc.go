@@ -42,7 +42,8 @@ var (
 )
 
 // retry calls f until it succeeds, fails with another code than those named, or
-// was tried often enough. It is the one place that retries.
+// was tried often enough. It is the one place of the store that retries; a
+// reconcile whose call failed all the same begins again from meta.
 func retry(ctx context.Context, on []codes.Code, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()

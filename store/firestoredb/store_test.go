@@ -20,6 +20,7 @@ import (
 
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/store/firestoredb"
+	"github.com/hippofire/hippofire/store/firestoredb/indexcheck"
 	"github.com/hippofire/hippofire/store/schema"
 )
 
@@ -387,7 +388,7 @@ func TestMetaHasARevSoThatQueriesByRevFindIt(t *testing.T) {
 }
 
 func TestRecorderSeesQueriesAndCounts(t *testing.T) {
-	var recorder firestoredb.QueryRecorder
+	var recorder indexcheck.QueryRecorder
 	s := open(t, layout, recorder.DialOptions()...).store
 	_, err := s.RecentMessages(t.Context(), tenant, thread, 3)
 	ok(t, err)

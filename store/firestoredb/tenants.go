@@ -3,7 +3,6 @@ package firestoredb
 import (
 	"context"
 	"slices"
-	"strings"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/api/iterator"
@@ -32,7 +31,7 @@ func (s *Store) Threads(ctx context.Context, tenant hippo.TenantID, from hippo.C
 
 // list lists what stands at a placeholder's place, in the order of ids.
 func list[T ~string](ctx context.Context, s *Store, method, placeholder string, above []string, from hippo.Cursor, limit int) (ids []T, next hippo.Cursor, err error) {
-	templates := roots(s.layout.Paths, placeholder)
+	templates := s.layout.Paths.Roots(placeholder)
 	if len(templates) > 1 {
 		from.Token = ""
 	}
@@ -64,19 +63,6 @@ func list[T ~string](ctx context.Context, s *Store, method, placeholder string, 
 	}
 	next.After = string(ids[len(ids)-1])
 	return ids, next, nil
-}
-
-// roots are the templates cut off behind a placeholder, each once. A collection's
-// id may stand there as well as a document's.
-func roots(paths hippo.Paths, placeholder string) []string {
-	var found []string
-	for _, t := range []string{paths.Memory, paths.Index, paths.Move, paths.Message, paths.Episode, paths.Pass, paths.Report} {
-		before, _, ok := strings.Cut(t, placeholder)
-		if root := before + placeholder; ok && !slices.Contains(found, root) {
-			found = append(found, root)
-		}
-	}
-	return found
 }
 
 // listDocuments reads pages until limit ids were found, and returns the token of

@@ -15,6 +15,7 @@ var generationCases = []testCase{
 	{"of racing announcements on an empty index one wins", raceOnNothing},
 	{"of racing announcements on one meta one wins", raceOnMeta},
 	{"a meta that changed since it was read is a conflict", staleMeta},
+	{"a generation that is none is neither announced nor promoted", noGeneration},
 	{"promoting makes next the current", promoted},
 	{"sweeping deletes the shards that meta does not name", swept},
 	{"sweeping without a meta deletes every shard", sweptAll},
@@ -137,6 +138,20 @@ func staleMeta(f *fixture) {
 	_, err = f.store.PromoteGeneration(f.ctx, f.tenant, second)
 	f.fails(err, hippo.Conflict)
 	same(f, "meta after it was deleted by hand", f.meta(), hippo.Meta{})
+}
+
+func noGeneration(f *fixture) {
+	for _, none := range []hippo.Generation{{}, {Shards: 8, Version: 1}, {ID: "g", Version: 1}} {
+		_, err := f.store.AnnounceGeneration(f.ctx, f.tenant, hippo.Meta{}, none)
+		f.fails(err, hippo.Invalid)
+		same(f, "meta", f.meta(), hippo.Meta{})
+	}
+	f.announce(1)
+	m, err := f.store.PromoteGeneration(f.ctx, f.tenant, f.meta())
+	f.ok(err)
+	_, err = f.store.PromoteGeneration(f.ctx, f.tenant, m)
+	f.fails(err, hippo.Invalid)
+	same(f, "meta", f.meta(), m)
 }
 
 func promoted(f *fixture) {

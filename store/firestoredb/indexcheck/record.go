@@ -1,4 +1,4 @@
-package firestoredb
+package indexcheck
 
 import (
 	"context"
