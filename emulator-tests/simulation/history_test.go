@@ -160,6 +160,10 @@ func (s *script) importMany() {
 	}
 }
 
+// enoughToGrow is how many of the longest names make an index of eight shards
+// grow: more than half of what the two shards hold in which they meet.
+const enoughToGrow = 750
+
 // long are names of memories that meet in two shards of every eight, so that some
 // hundred of them make an index grow, and some more are refused by it.
 var long []string
@@ -326,6 +330,9 @@ func history(t *testing.T, k kind) func(*rapid.T) {
 			}
 			for range s.pick(151, "steps") {
 				s.step()
+			}
+			for k.grows && s.imported < enoughToGrow {
+				s.importMany()
 			}
 			s.end()
 			total.Lock()
