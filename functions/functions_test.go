@@ -382,7 +382,11 @@ func TestTenantsNeverMeet(t *testing.T) {
 			recorded := s.ok("RecordEpisode", in+`"from":"`+tenant+`1","to":"`+tenant+`1","episode":"gist of `+tenant+`","writes":[
 				{"name":"pages/of `+tenant+`","content":"content of `+tenant+`"},{"name":"pages/more of `+tenant+`","content":"content of `+tenant+`"}]}`)
 			handle[tenant] = recorded["handle"].(string)
-			cursor[tenant] = s.ok("ListMemories", `{"tenant":"`+tenant+`","limit":1}`)["next_cursor"].(string)
+			listed := s.ok("ListMemories", `{"tenant":"`+tenant+`","limit":1}`)
+			var more bool
+			if cursor[tenant], more = listed["next_cursor"].(string); !more {
+				t.Fatalf("of the two memories of %s a page of one is all: %v", tenant, listed)
+			}
 		}
 		for _, ask := range []struct{ function, own, others string }{
 			{"TurnContext", `{"tenant":"a","thread":"th"}`, `{"tenant":"a","thread":"th","message":{"id":"b1","role":"user","content":"x"}}`},
