@@ -2,9 +2,10 @@ package textscan
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/hippofire/hippofire/internal/dataset"
 )
 
 // maxFalse is how many of the texts of one sort may hit a rule.
@@ -31,19 +32,11 @@ func TestLoCoMoPasses(t *testing.T) {
 
 func readLoCoMo(t *testing.T) (summaries, observations []string) {
 	t.Helper()
-	path := os.Getenv("HIPPOFIRE_LOCOMO")
-	if path == "" {
-		t.Skip("no data set: set HIPPOFIRE_LOCOMO to the path of locomo10.json")
-	}
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var samples []struct {
 		Summaries    map[string]string                         `json:"session_summary"`
 		Observations map[string]map[string][][]json.RawMessage `json:"observation"`
 	}
-	if err := json.Unmarshal(file, &samples); err != nil {
+	if err := json.NewDecoder(dataset.LoCoMo(t)).Decode(&samples); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range samples {

@@ -36,16 +36,6 @@ type Rule struct {
 	Pass string `json:"pass"`
 }
 
-// Rules lists the rules in the order in which Scan tries them.
-func Rules() []Rule {
-	s := rules()
-	list := make([]Rule, len(s.rules))
-	for i, r := range s.rules {
-		list[i] = r.Rule
-	}
-	return list
-}
-
 type compiled struct {
 	Rule
 	// source is the pattern with its lists filled in; pattern compiles it when a

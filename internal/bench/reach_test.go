@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hippofire/hippofire/internal/bench"
+	"github.com/hippofire/hippofire/internal/dataset"
 	"github.com/hippofire/hippofire/internal/importer"
 )
 
@@ -94,20 +95,12 @@ func TestAuditOfOtherQuestionsIsRefused(t *testing.T) {
 // TestReachOfLoCoMo holds the buffer and the search to a floor a little under
 // what was measured.
 func TestReachOfLoCoMo(t *testing.T) {
-	path := os.Getenv("HIPPOFIRE_LOCOMO")
-	if path == "" {
-		t.Skip("no data set: set HIPPOFIRE_LOCOMO to the path of locomo10.json")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := dataset.LoCoMo(t)
 	conversations, err := importer.ReadLocomo(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	marks, err := os.Open(filepath.Join(filepath.Dir(path), "audit-errors.json"))
+	marks, err := os.Open(filepath.Join(filepath.Dir(file.Name()), "audit-errors.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

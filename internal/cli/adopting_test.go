@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/internal/emulator/emulatortest"
+	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/internal/localstack"
 	"github.com/hippofire/hippofire/internal/secret"
 	"github.com/hippofire/hippofire/store/embedded"
@@ -90,7 +90,7 @@ func TestTheWholeSystemOnAnExistingStore(t *testing.T) {
 
 func newAdopting(t *testing.T) *command {
 	c := newCommand(t)
-	for name, value := range functions.LayoutEnv(storetest.OtherLayout()) {
+	for name, value := range fixture.LayoutEnv(storetest.OtherLayout()) {
 		c.env = append(c.env, name+"="+value)
 	}
 	return c

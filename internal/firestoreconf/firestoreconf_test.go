@@ -15,6 +15,7 @@ import (
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
 	"github.com/hippofire/hippofire/internal/firestoreconf"
+	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/store/storetest"
 )
 
@@ -49,7 +50,7 @@ func read(t *testing.T, file string) []byte {
 // them.
 func TestOfAStoreWithEveryPathChangedNothingIsLeftBehind(t *testing.T) {
 	other := storetest.OtherLayout()
-	config, err := functions.ConfigFromEnv(t.Context(), envconfig.MapLookuper(functions.LayoutEnv(other)))
+	config, err := functions.ConfigFromEnv(t.Context(), envconfig.MapLookuper(fixture.LayoutEnv(other)))
 	if err != nil {
 		t.Fatal(err)
 	}

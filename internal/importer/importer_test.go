@@ -3,7 +3,6 @@ package importer_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/hippofire/hippofire/functions"
 	"github.com/hippofire/hippofire/hippo"
+	"github.com/hippofire/hippofire/internal/dataset"
 	"github.com/hippofire/hippofire/internal/fixture"
 	"github.com/hippofire/hippofire/internal/importer"
 )
@@ -97,15 +97,7 @@ func TestSecondImportChangesNothing(t *testing.T) {
 }
 
 func TestRealDataSetIsRead(t *testing.T) {
-	path := os.Getenv("HIPPOFIRE_LOCOMO")
-	if path == "" {
-		t.Skip("no data set: set HIPPOFIRE_LOCOMO to the path of locomo10.json")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := dataset.LoCoMo(t)
 	conversations, err := importer.ReadLocomo(file)
 	if err != nil {
 		t.Fatal(err)

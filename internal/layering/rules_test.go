@@ -59,6 +59,7 @@ var rows = []row{
 
 	{pkg: "cmd/hippofire", imports: anything},
 	{pkg: "examples/agent", bare: true},
+	{pkg: "internal/dataset", forTests: true},
 	{pkg: "emulator-tests", imports: anything, forTests: true},
 	{pkg: "examples", forTests: true},
 	{pkg: "examples/go", bare: true},

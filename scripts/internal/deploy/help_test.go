@@ -156,3 +156,27 @@ func keptIn(t *testing.T) string {
 	}
 	return dir
 }
+
+// flags are the names of the flags that the command is given, those of commands
+// within it not included.
+func (c command) flags() []string {
+	var names []string
+	for _, w := range c.words {
+		if w.of == nil && strings.HasPrefix(w.text, "-") {
+			name, _, _ := strings.Cut(w.text, "=")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// within lists the commands whose output is an argument, at any depth.
+func (c command) within() []command {
+	var all []command
+	for _, w := range c.words {
+		if w.of != nil {
+			all = append(append(all, *w.of), w.of.within()...)
+		}
+	}
+	return all
+}
